@@ -1,0 +1,144 @@
+"""What a plugin hands over: an offer (a name and where to find the thing), and what the thing of each kind must be.
+
+Importing this module loads nothing: no backend, no numpy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+from falsify_adapters.errors import PluginError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from falsify_adapters.measures import Measure
+    from falsify_adapters.model import Floats, Ints, Judgments, Lists, Pool
+
+Kind = Literal["backends", "measures", "nulls", "readers", "pools", "units", "formats", "commands"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_NAME = re.compile(r"[^\W_][\w.+-]*")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One thing that can be had under a name. Making an offer imports nothing; loading it does.
+
+    name: as typed on the command line (a letter or digit, then letters, digits and _ . + -); load: "module:attribute",
+    or a function of no arguments that returns the thing; summary: one line for `falsify-adapters plugins`.
+    A class is called without arguments when it is loaded; anything else is the thing itself.
+    Raises PluginError where a field is not legal.
+    """
+
+    name: str
+    load: str | Callable[[], object]
+    summary: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise PluginError(
+                f"the name {self.name!r} of an offer cannot be typed on a command line",
+                legal="a letter or digit, then letters, digits and _ . + -",
+            )
+        if not (callable(self.load) or (isinstance(self.load, str) and _DOTTED.fullmatch(self.load))):
+            raise PluginError(
+                f"the offer {self.name!r} cannot be loaded from {self.load!r}",
+                legal='"module:attribute", or a function of no arguments',
+            )
+        if not isinstance(self.summary, str) or not self.summary.strip() or "\n" in self.summary:
+            raise PluginError(
+                f"the offer {self.name!r} has the summary {self.summary!r}", legal="one line of text that is not empty"
+            )
+
+
+class Score(Protocol):
+    """Value of one ranked list: `score(measure, ranked, judged)`.
+
+    ranked: grades in rank order, None for a document that is not judged, already cut at `measure.cutoff`;
+    judged: the grades of all judged documents of the query, descending, retrieved or not.
+    """
+
+    def __call__(self, measure: Measure, ranked: Sequence[int | None], judged: Sequence[int], /) -> float: ...
+
+
+class Floor(Protocol):
+    """Exact expectation of one query under random ranking: `floor(measure, n, depth, in_pool, judged)`.
+
+    n: documents in the pool; depth: documents drawn from it, uniformly, without replacement, in random order;
+    in_pool: grades of the judged documents that lie in the pool; judged: those of all, both descending.
+    """
+
+    def __call__(
+        self, measure: Measure, n: int, depth: int, in_pool: Sequence[int], judged: Sequence[int], /
+    ) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSpec:
+    """A measure family: what is known about it, and how it is computed where no backend does it.
+
+    name: canonical family name ("Q" is typed "Q@10"); title, summary: for people, the formula in one line;
+    citation: where it is defined; needs_cutoff: True (k must be given), False (takes none) or None (either);
+    zero_without_gold: a list that holds no gold document scores 0, so that only overlapping pairs are ever graded;
+    whole_list: documents behind the last judged one can move the value, so lists must not be cut there;
+    graded: grades above the relevance level move the value; unit_range: values lie in [0, 1], without which there
+    is no gate; params: further parameters with their defaults, sorted by name.
+    score: None where a backend or kernel computes it; floor: None where the floor must be simulated.
+    """
+
+    name: str
+    title: str
+    summary: str
+    citation: str
+    needs_cutoff: bool | None = None
+    zero_without_gold: bool = True
+    whole_list: bool = False
+    graded: bool = False
+    unit_range: bool = True
+    params: tuple[tuple[str, float | int | str | bool], ...] = ()
+    score: Score | None = None
+    floor: Floor | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NullInput:
+    """What a null is given: the ranked run, the judgments and the pool, all in codes, and the way to grade pairs.
+
+    grade: takes query numbers (list, gold), both (n,), and returns (n,) values of S[list, gold].
+    """
+
+    lists: Lists
+    judgments: Judgments
+    pool: Pool
+    grade: Callable[[Ints, Ints], Floats]
+
+
+class ExtraNull(Protocol):
+    """A null beside A to D: what the score of each query would be if one thing about the benchmark were chance."""
+
+    name: str
+    replaces: str
+
+    def expectation(self, given: NullInput, measure: Measure, rng: np.random.Generator) -> tuple[Floats, float]:
+        """(Q,) expectation of each query, and the standard error of their mean (0 where exact)."""
+
+
+def not_as_wanted(kind: Kind, name: str, thing: object) -> str | None:
+    """None where the thing is what its kind asks for; else what it should be."""
+    if kind == "measures":
+        fits = isinstance(thing, MeasureSpec) and thing.name == name
+        return None if fits else f"a MeasureSpec of the name {name!r}"
+    if kind == "commands":
+        import click
+
+        return None if isinstance(thing, click.Command) else "a click.Command"
+    if kind in ("backends", "nulls"):
+        methods = ("why_not", "tolerance", "score") if kind == "backends" else ("expectation",)
+        fits = getattr(thing, "name", None) == name and all(callable(getattr(thing, m, None)) for m in methods)
+        return None if fits else f"an object with the name {name!r} and the methods {', '.join(methods)}"
+    return None if callable(thing) else "a function"
