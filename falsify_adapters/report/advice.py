@@ -1,0 +1,102 @@
+"""What to do after a FAIL or an UNDER-NS, in plain sentences, from one row of the gate's report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from falsify_adapters.report.safe import count, interval, listed, number
+
+NULLS = "ABCD"
+
+# The first of these that was flagged explains the verdict better than the nulls do.
+FROM_FLAGS = (
+    ("nothing_judged", "Check that qrels and run belong together: no retrieved document is judged for its own query."),
+    (
+        "rank_contradicts_score",
+        "The scores rise where the ranks say the opposite. Negate the scores, or rank by the file's order with "
+        "--ties input.",
+    ),
+    (
+        "below_chance",
+        "The score lies below chance. Look for reversed scores, ids of another collection or dropped documents first.",
+    ),
+    (
+        "cannot_pass",
+        "No system could pass here: a perfect ranking is less than tau above the null. Change the benchmark, not the "
+        "system: more documents in the pool, a smaller cutoff, fewer gold documents per query.",
+    ),
+    (
+        "cannot_fail",
+        "The measure has the same value for every ranking here. Use a smaller cutoff or another measure.",
+    ),
+)
+
+
+def next_steps(result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """Sentences that say what the verdict rests on and what to look at next; empty for PASS."""
+    if result["verdict"] == "PASS":
+        return []
+    codes = {flag["code"] for flag in result["flags"]}
+    steps = [sentence for code, sentence in FROM_FLAGS if code in codes][:1]
+    if result["verdict"] == "FAIL":
+        return [_failed(result, settings), *(steps or [_cause(result)])]
+    return [*_undecided(result, settings), *steps]
+
+
+def _with(result: Mapping[str, Any], verdict: str) -> list[str]:
+    return [null for null in NULLS if null in result["nulls"] and result["nulls"][null]["verdict"] == verdict]
+
+
+def _failed(result: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    failed = _with(result, "fail")
+    gap = min(result["nulls"][null]["delta"] for null in failed)
+    which = "every null" if len(failed) == len(NULLS) else f"null{'s' * (len(failed) > 1)} {listed(failed)}"
+    return f"Fails {which}: the smallest gap is {number(gap)}, and {settings['tau']:g} is asked for."
+
+
+def _cause(result: Mapping[str, Any]) -> str:
+    failed = set(_with(result, "fail"))
+    if failed == set(NULLS):
+        return (
+            "The lists are no better than random documents. Check that higher scores mean better, that query and "
+            "document ids match the qrels, and that nothing was dropped on the way."
+        )
+    if "C" in failed:
+        room = None if result["ceiling"] is None else result["ceiling"] - result["floor"]
+        return (
+            "A random order of the pool scores about as much, so the score comes from the pool and not from the "
+            f"ranking. Between floor and ceiling there is room for {number(room)}; a larger pool or a smaller "
+            "cutoff leaves more."
+        )
+    if failed & {"A", "D"}:
+        return (
+            "The run scores about as much on other queries' gold: its answers hardly depend on the query. Compare "
+            "with the popularity ranker, and look whether many queries get the same documents."
+        )
+    return (
+        "Gold sets drawn evenly from the distinct ones score about as much. The gain comes from gold sets that many "
+        "queries share."
+    )
+
+
+def _undecided(result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    judged, needed = result["queries"]["judged"], result["queries_needed"]
+    undecided = _with(result, "under-ns")
+    tau = f"{settings['tau']:g}"
+    steps = []
+    if undecided and all(result["nulls"][null]["ci"] is not None for null in undecided):
+        spans = [f"{null}: {interval(result['nulls'][null]['ci'])}" for null in undecided]
+        level = 100 * (1 - settings["alpha"] / len(NULLS))
+        holds = "holds" if len(spans) == 1 else "each hold"
+        word = "interval" if len(spans) == 1 else "intervals"
+        steps.append(
+            f"Too few queries to tell. The {word} that decide{'s' if len(spans) == 1 else ''} (level {level:g} %, "
+            f"{'; '.join(spans)}) {holds} both 0 and {tau}."
+        )
+    else:
+        steps.append(f"Too few queries for an interval: {count(judged, 'query')}, and at least 5 are needed.")
+    if needed is not None:
+        steps.append(f"About {count(needed, 'query')} like these would decide it; here are {judged}.")
+    steps.append("This is neither a pass nor a failure of the system.")
+    return steps

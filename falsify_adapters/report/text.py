@@ -1,0 +1,294 @@
+"""The gate's report as text for a terminal or a pipe. It is handed the report as a dict and nothing else.
+
+First the verdict of the whole call, then one line per run and measure, then the nulls of each row in full, what to
+do next, and the flags, each once. Tables are never folded or cut, whatever the width: only sentences are wrapped.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from falsify_adapters.report.advice import NULLS, next_steps
+from falsify_adapters.report.safe import count, interval, number, p_value, to_ascii, visible
+from falsify_adapters.report.tables import Cell, Column, Row, aligned
+
+NAMES = {"A": "permuted gold", "B": "uniform gold", "C": "random retrieval", "D": "matched gold"}
+STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDER-NS": "bold yellow"}
+MARKS = {"pass": " ", "fail": "✗", "under-ns": "?"}
+LOUD = ("nothing_judged",)
+DETAILS_UP_TO = 4  # rows; with more of them only those that did not pass are shown in full
+
+
+def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool, details: str = "auto") -> str:
+    """The report (schema falsify-adapters.gate/1) as text, ending in a newline.
+
+    width: columns that sentences are wrapped at; color: ANSI colours; ascii_only: nothing outside ASCII;
+    details: "auto" (every row while there are few, else those that did not pass), "all" or "none".
+    """
+    page = _Page(width, color, ascii_only)
+    results = report["results"]
+    notes = _Notes.of(results)
+    _head(page, report)
+    if len(results) > 1:
+        page.blank()
+        page.lines(_summary(page, results, notes))
+        page.line(_legend(page, results))
+    if details == "auto":
+        details = "all" if len(results) <= DETAILS_UP_TO else "some"
+    for result in results:
+        if details == "all" or (details == "some" and result["verdict"] != "PASS"):
+            _block(page, result, report["settings"], notes)
+    if notes.numbered:
+        _list_notes(page, notes, results)
+    if len(results) > 1:
+        page.blank()
+        page.line(_verdict_line(results))
+    return page.text()
+
+
+class _Page:
+    """Collects lines on a console that never folds or cuts them; sentences are wrapped before they get there."""
+
+    def __init__(self, width: int, color: bool, ascii_only: bool) -> None:
+        self.width, self.ascii_only = max(width, 40), ascii_only
+        self._out = io.StringIO()
+        self._console = Console(
+            file=self._out,
+            width=self.width,
+            force_terminal=color,
+            color_system="standard" if color else None,
+            no_color=not color,
+            legacy_windows=False,
+        )
+
+    def line(self, *parts: str | Text, style: str = "") -> None:
+        """One line, left whole however long it is."""
+        self._console.print(Text.assemble(*parts, style=style), soft_wrap=True)
+
+    def lines(self, lines: Sequence[Text]) -> None:
+        for line in lines:
+            self.line(line)
+
+    def prose(self, text: str, indent: int, first: str = "") -> None:
+        """A wrapped paragraph, its first line led by `first`."""
+        for i, line in enumerate(Text(text).wrap(self._console, max(self.width - indent, 30))):
+            line.rstrip()
+            self.line((first if i == 0 else "").ljust(indent), line)
+
+    def blank(self) -> None:
+        self._console.print()
+
+    def safe(self, text: object) -> str:
+        return visible(text, ascii_only=self.ascii_only)
+
+    def sign(self, text: str) -> str:
+        """Our own text, with the plain twins of its signs where only ASCII can be shown."""
+        return to_ascii(text) if self.ascii_only else text
+
+    def text(self) -> str:
+        return self._out.getvalue()
+
+
+@dataclass(frozen=True)
+class _Notes:
+    """The distinct flags of a report, numbered from 1 in order of first appearance."""
+
+    numbered: dict[tuple[str, str], int]
+
+    @classmethod
+    def of(cls, results: Sequence[Mapping[str, Any]]) -> _Notes:
+        numbered: dict[tuple[str, str], int] = {}
+        for result in results:
+            for flag in result["flags"]:
+                numbered.setdefault((flag["code"], flag["message"]), len(numbered) + 1)
+        return cls(numbered)
+
+    def of_row(self, result: Mapping[str, Any]) -> list[int]:
+        return sorted(self.numbered[flag["code"], flag["message"]] for flag in result["flags"])
+
+
+def _head(page: _Page, report: Mapping[str, Any]) -> None:
+    settings, qrels = report["settings"], report["qrels"]
+    verdicts = [result["verdict"] for result in report["results"]]
+    overall = next((v for v in ("FAIL", "UNDER-NS") if v in verdicts), "PASS")
+    page.line("Four-null gate: ", Text(overall, style=STYLES[overall]))
+    page.line(
+        f"qrels   {page.safe(qrels['path'])}: {count(qrels['queries'], 'query')}, "
+        f"{count(qrels['judgments'], 'judgment')}, {qrels['gold']} of them gold"
+    )
+    page.line(
+        f"scored  by {page.safe(settings['backend'])}; tau {settings['tau']:g}, alpha {settings['alpha']:g}, "
+        f"{settings['n_boot']} draws, seed {settings['seed']}"
+    )
+    for result in report["results"]:
+        for flag in result["flags"]:
+            if flag["code"] in LOUD:
+                heading = f"{_shown(flag['code'])}: {page.safe(result['run'])}, {page.safe(result['measure'])}"
+                page.line(heading, style=STYLES["FAIL"])
+
+
+def _shown(code: str) -> str:
+    return code.replace("_", " ").upper() if code in LOUD else code
+
+
+def _summary(page: _Page, results: Sequence[Mapping[str, Any]], notes: _Notes) -> list[Text]:
+    """One line per run and measure. Where that is too wide, a run's name gets a line of its own above its measures."""
+    flat = _summary_table(page, results, notes, grouped=False)
+    wide = max(cell_len(line.plain) for line in flat) > page.width
+    return _summary_table(page, results, notes, grouped=True) if wide else flat
+
+
+def _summary_table(page: _Page, results: Sequence[Mapping[str, Any]], notes: _Notes, *, grouped: bool) -> list[Text]:
+    columns = [Column("  measure")] if grouped else [Column("run"), Column("measure")]
+    columns += [Column(name, right=True) for name in ("score", "floor", "ceiling")]
+    columns += [Column(f"{null}  ", right=True) for null in NULLS]
+    columns += [Column("gate"), Column("notes" if notes.numbered else "")]
+    rows: list[Row] = []
+    last = None
+    for result in results:
+        run = (result["run"], result["path"])
+        name = page.safe(result["run"])
+        if grouped and run != last:
+            rows.append(Text(name))
+        measure = page.safe(result["measure"])
+        cells: list[Cell] = ["  " + measure] if grouped else [name if run != last else "", measure]
+        cells += [number(result[part], 3) for part in ("score", "floor", "ceiling")]
+        cells += [_gap(page, result["nulls"].get(null)) for null in NULLS]
+        cells.append(Text(result["verdict"], style=STYLES[result["verdict"]]))
+        cells.append(" ".join(str(n) for n in notes.of_row(result)))
+        rows.append(cells)
+        last = run
+    return aligned(columns, rows, gap=1)
+
+
+def _gap(page: _Page, null: Mapping[str, Any] | None) -> Text:
+    if null is None:
+        return Text("-  ")
+    return Text(f"{number(null['delta'], 3)} {page.sign(MARKS[null['verdict']])}", style=_style(null["verdict"]))
+
+
+def _style(verdict: str) -> str:
+    return "" if verdict == "pass" else STYLES[verdict.upper()].removeprefix("bold ")
+
+
+def _legend(page: _Page, results: Sequence[Mapping[str, Any]]) -> Text:
+    text = "A to D: gap between the score and each null"
+    seen = {null["verdict"] for result in results for null in result["nulls"].values()}
+    text += f"; {MARKS['fail']} fails" if "fail" in seen else ""
+    text += "; ? too few queries to tell" if "under-ns" in seen else ""
+    return Text(page.sign(text), style="dim")
+
+
+def _block(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], notes: _Notes) -> None:
+    """Everything about one run and measure."""
+    page.blank()
+    title = Text(f"{page.safe(result['run'])}, {page.safe(result['measure'])}: ", style="bold")
+    page.line(title, Text(result["verdict"], style=STYLES[result["verdict"]]))
+    for text in _facts(page, result):
+        page.prose(text, 2)
+    page.lines(_null_table(page, result))
+    for text in _extras(page, result, settings):
+        page.prose(text, 2)
+    for text in next_steps(result, settings):
+        page.prose(text, 5, "  ->")
+    if row := notes.of_row(result):
+        page.prose("notes " + " ".join(f"[{n}]" for n in row), 2)
+
+
+def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
+    queries, pool = result["queries"], result["pool"]
+    size = str(pool["n"]) if pool["n"] is not None else f"{pool['n_min']} to {pool['n_max']}"
+    place = f"pool {size} documents{'' if pool['n'] is not None else ' a query'} ({page.safe(pool['source'])})"
+    judged = result["judged_at_k"]
+    where = [place, count(queries["judged"], "query")]
+    where += [f"judged in the top {number(judged, 3)}"] if judged is not None else []
+    odd = [f"{queries['missing']} not in the run (scored 0)"] if queries["missing"] else []
+    odd += [f"{queries['without_gold']} without gold (scored 0)"] if queries["without_gold"] else []
+    odd += [f"{queries['ignored']} only in the run (ignored)"] if queries["ignored"] else []
+    return [
+        f"score {number(result['score'])}   floor {number(result['floor'])}{_error(page, result['floor_se'])}   "
+        f"ceiling {number(result['ceiling'])}   chance-corrected {number(result['chance_corrected'])}",
+        "   ".join(where),
+        *([f"queries: {', '.join(odd)}"] if odd else []),
+    ]
+
+
+def _error(page: _Page, se: float | None) -> str:
+    return page.sign(f" ± {number(se)}") if se else ""
+
+
+def _null_table(page: _Page, result: Mapping[str, Any]) -> list[Text]:
+    nulls = {key: result["nulls"][key] for key in NULLS if key in result["nulls"]}
+    reach = any(_blunt(result, null) for null in nulls.values())
+    columns = [Column("null"), Column("expected", right=True), Column("gap", right=True)]
+    columns += [Column("95 % interval", right=True), Column("p", right=True)]
+    columns += [Column("reach", right=True)] if reach else []
+    columns.append(Column("verdict"))
+    rows: list[Row] = []
+    for key, null in nulls.items():
+        row: list[Cell] = [
+            f"{key} {NAMES[key]}",
+            number(null["mean"]) + _error(page, null["se"]),
+            number(null["delta"]),
+            interval(null["ci95"]),
+            p_value(null["p"]),
+        ]
+        row += [number(null["reach"], 3)] if reach else []
+        row.append(Text(null["verdict"], style=_style(null["verdict"])))
+        rows.append(row)
+    return aligned(columns, rows, indent=2)
+
+
+def _blunt(result: Mapping[str, Any], null: Mapping[str, Any]) -> bool:
+    """Whether the best score that any order could get under the null lies visibly under the ceiling."""
+    reach, ceiling = null["reach"], result["ceiling"]
+    return reach is not None and ceiling is not None and reach < ceiling - 0.0005
+
+
+def _extras(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    texts = []
+    popularity = result["popularity"]
+    if popularity is not None:
+        texts.append(
+            f"For reference, the popularity ranker scores {number(popularity['score'])} "
+            f"(gap {number(popularity['delta'])})."
+        )
+    paired = result["paired"]
+    if paired is not None:
+        texts.append(f"Paired measure {page.safe(paired['measure'])}: {number(paired['score'])}, {paired['verdict']}.")
+    span = result["tie_span"]
+    if result["tied_queries"] and span is not None and number(span[0]) != number(span[1]):
+        texts.append(
+            f"Ties: {count(result['tied_queries'], 'query')} with equal scores inside the cutoff; other orders of the "
+            f"tied documents give {interval(span)}."
+        )
+    if result["score_source"] == "kernel":
+        texts.append(
+            f"Score from the built-in kernel, equal to {page.safe(settings['backend'])} on "
+            f"{count(result['verified_queries'], 'query')} checked."
+        )
+    return texts
+
+
+def _list_notes(page: _Page, notes: _Notes, results: Sequence[Mapping[str, Any]]) -> None:
+    page.blank()
+    page.line("Notes", style="bold")
+    for (code, message), n in notes.numbered.items():
+        rows = sum(n in notes.of_row(result) for result in results)
+        share = f" ({rows} of {len(results)} rows)" if 1 < rows < len(results) else ""
+        page.prose(f"{page.safe(_shown(code))}: {page.safe(message)}{share}", 5, f" [{n}]")
+
+
+def _verdict_line(results: Sequence[Mapping[str, Any]]) -> Text:
+    line = Text(f"{len(results)} rows: ")
+    for i, verdict in enumerate(STYLES):
+        n = sum(result["verdict"] == verdict for result in results)
+        line += Text.assemble(", " if i else "", Text(f"{n} {verdict}", style=STYLES[verdict] if n else ""))
+    return line
