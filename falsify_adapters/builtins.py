@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from falsify_adapters.hookspecs import hookimpl
 from falsify_adapters.offers import MeasureSpec, Offer
+
+if TYPE_CHECKING:
+    from falsify_adapters.measure_names import Family
 
 
 @hookimpl
@@ -22,11 +26,22 @@ def backends() -> Iterable[Offer]:
 
 @hookimpl
 def measures() -> Iterable[Offer]:
-    """The families with kernels and closed floors."""
-    from falsify_adapters.families import FAMILIES
+    """The families of the table, whether kernels or backends compute them."""
+    from falsify_adapters.measure_names import FAMILIES
 
-    return [_family(spec) for spec in FAMILIES]
+    return [_measure(family) for family in FAMILIES]
 
 
-def _family(spec: MeasureSpec) -> Offer:
-    return Offer(spec.name, lambda: spec, f"{spec.title}: {spec.summary}")
+def _measure(family: Family) -> Offer:
+    return Offer(family.name, lambda: MeasureSpec(family), f"{family.title}: {family.meaning}")
+
+
+@hookimpl
+def commands() -> Iterable[Offer]:
+    """The commands of `falsify-adapters`."""
+    return (
+        Offer("gate", "falsify_adapters.cli_gate:gate", "Test runs against the four nulls."),
+        Offer("measures", "falsify_adapters.cli_lists:measures", "List measures and the backends that compute them."),
+        Offer("plugins", "falsify_adapters.cli_lists:plugins", "List plugins and what each offers or fails to load."),
+        Offer("demo", "falsify_adapters.cli_demo:demo", "Show a sound and a broken benchmark side by side."),
+    )

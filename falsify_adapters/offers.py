@@ -15,6 +15,7 @@ from falsify_adapters.errors import PluginError
 if TYPE_CHECKING:
     import numpy as np
 
+    from falsify_adapters.measure_names import Family
     from falsify_adapters.measures import Measure
     from falsify_adapters.model import Floats, Ints, Judgments, Lists, Pool
 
@@ -59,6 +60,7 @@ class Offer:
 class Score(Protocol):
     """Value of one ranked list: `score(measure, ranked, judged)`.
 
+    measure: has the cutoff, the relevance level and the parameters that were typed, those left out not among them;
     ranked: grades in rank order, None for a document that is not judged, already cut at `measure.cutoff`;
     judged: the grades of all judged documents of the query, descending, retrieved or not.
     """
@@ -82,27 +84,22 @@ class Floor(Protocol):
 class MeasureSpec:
     """A measure family: what is known about it, and how it is computed where no backend does it.
 
-    name: canonical family name ("Q" is typed "Q@10"); title, summary: for people, the formula in one line;
-    citation: where it is defined; needs_cutoff: True (k must be given), False (takes none) or None (either);
-    zero_without_gold: a list that holds no gold document scores 0, so that only overlapping pairs are ever graded;
-    whole_list: documents behind the last judged one can move the value, so lists must not be cut there;
-    graded: grades above the relevance level move the value; unit_range: values lie in [0, 1], without which there
-    is no gate; params: further parameters with their defaults, sorted by name.
-    score: None where a backend or kernel computes it; floor: None where the floor must be simulated.
+    family: its name (that of the offer), meaning, cutoff and parameters, and what may be left out when it is graded
+    (`zero_without_gold`, `tail`); citation: where it is defined; unit_range: whether values lie in [0, 1], without
+    which there is no gate; score: None where a backend or kernel computes it; floor: None where the floor has to be
+    simulated.
     """
 
-    name: str
-    title: str
-    summary: str
-    citation: str
-    needs_cutoff: bool | None = None
-    zero_without_gold: bool = True
-    whole_list: bool = False
-    graded: bool = False
+    family: Family
+    citation: str = ""
     unit_range: bool = True
-    params: tuple[tuple[str, float | int | str | bool], ...] = ()
     score: Score | None = None
     floor: Floor | None = None
+
+    @property
+    def name(self) -> str:
+        """The family's name: "Q" is typed "Q@10"."""
+        return self.family.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -350,10 +350,25 @@ def _checked(kind: Kind, plugin: Plugin, answers: list[object]) -> list[Offer]:
             raise PluginError(f"the hook {kind!r} returned an iterable that holds {type(item).__name__}", legal=legal)
         if _key(item.name) in {_key(offer.name) for offer in offers}:
             raise PluginError(f"the hook {kind!r} offers the name {item.name!r} twice")
-        if kind == "nulls" and plugin != BUILTIN and item.name.upper() in NULLS_OF_THE_CORE:
-            raise PluginError(f"the null {item.name!r} is the core's own", mend="Give it another name.")
+        if plugin != BUILTIN and (taken := _taken(kind, item.name)):
+            raise PluginError(f"the hook {kind!r} offers {item.name!r}, {taken}", mend="Give it another name.")
         offers.append(item)
     return offers
+
+
+def _taken(kind: Kind, name: str) -> str | None:
+    """Why a name is not free, where that is not for another offer: it would never be reached."""
+    if kind == "nulls" and name.upper() in NULLS_OF_THE_CORE:
+        return "which is a null of the core"
+    if kind == "measures":
+        from falsify_adapters.measure_names import ALIASES, NO_GATE, fold
+
+        family = ALIASES.get(fold(name))
+        if family is not None and fold(family.name) != fold(name):
+            return f"which is another spelling of the measure {family.name}"
+        if fold(name) in NO_GATE:
+            return f"which has no gate: {NO_GATE[fold(name)]}"
+    return None
 
 
 def _load(kind: Kind, offered: Offered) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from falsify_adapters.errors import PluginError
+from falsify_adapters.measure_names import NONE, REQUIRED, Param, Value, fold
 from falsify_adapters.offers import MeasureSpec
 
 if TYPE_CHECKING:
@@ -24,17 +25,19 @@ class SpecBackend:
 
     def why_not(self, measure: Measure) -> str | None:
         """None for every measure of the family whose cutoff and parameters are as the spec says."""
-        spec = self._spec
-        if measure.family != spec.name:
-            return f"{self.name} computes {spec.name}, not {measure.family}"
-        if spec.needs_cutoff and measure.cutoff is None:
-            return f"{spec.name} needs a cutoff: write {spec.name}@10"
-        if spec.needs_cutoff is False and measure.cutoff is not None:
-            return f"{spec.name} takes no cutoff: write {spec.name}"
-        unknown = [name for name, _ in measure.params if name not in dict(spec.params)]
-        if unknown:
-            known = ", ".join(name for name, _ in spec.params) or "none"
-            return f"{spec.name} has no parameter {unknown[0]!r} (it has: {known})"
+        family = self._spec.family
+        if fold(measure.family) != fold(family.name):
+            return f"{self.name} computes {family.name}, not {measure.family}"
+        if family.cutoff == REQUIRED and measure.cutoff is None:
+            return f"{family.name} needs a cutoff: write {family.name}@10"
+        if family.cutoff == NONE and measure.cutoff is not None:
+            return f"{family.name} takes no cutoff: write {family.name}"
+        for name, value in measure.params:
+            param = family.params.get(name)
+            if param is None:
+                return f"{family.name} has no parameter {name!r} (it has: {', '.join(family.params) or 'none'})"
+            if not _fits(value, param):
+                return f"{name}={value!r} of {family.name} is not legal: {param.legal}"
         return None
 
     def tolerance(self, measure: Measure) -> float:  # noqa: ARG002
@@ -56,3 +59,11 @@ class SpecBackend:
                 float(self._score(measure, [judged.get(doc) for doc in ranked], sorted(judged.values(), reverse=True)))
             )
         return values
+
+
+def _fits(value: Value, param: Param) -> bool:
+    if param.type in (bool, str):
+        return isinstance(value, param.type)
+    if isinstance(value, (bool, str)) or (param.type is int and not isinstance(value, int)):
+        return False
+    return param.low < value < param.high if param.open else param.low <= value <= param.high
