@@ -8,6 +8,7 @@ Moffat and Zobel 2008 and Chapelle et al. 2009, the latter with gdeval's stop(g)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,18 +51,30 @@ class GoldStats:
 
 def gains(grade: NDArray[np.integer], gain: str) -> Floats:
     """Gain of each grade: g, or 2^g - 1; negative grades gain 0."""
-    g = np.maximum(grade, 0).astype(np.float64)
-    return np.exp2(g) - 1.0 if gain == "exp" else g
+    g: Floats = np.maximum(grade, 0).astype(np.float64)
+    return np.asarray(np.exp2(g) - 1.0) if gain == "exp" else g
 
 
-def discount(rank: NDArray[np.integer]) -> Floats:
+def discount(rank: NDArray[np.integer | np.floating]) -> Floats:
     """1 / log2(r + 1)."""
     return np.asarray(1.0 / np.log2(rank.astype(np.float64) + 1.0))
+
+
+def stop(grade: NDArray[np.integer]) -> Floats:
+    """Probability that ERR's reader stops at a document of each grade: (2^g - 1) / 16, 0 for negative grades."""
+    return gains(grade, "exp") / 2.0**ERR_MAX_GRADE
 
 
 def relevant_from(measure: Measure) -> int:
     """The lowest grade whose hits move the measure: nDCG and ERR look at every positive grade, whatever the level."""
     return 1 if measure.graded else measure.rel
+
+
+def precision_cutoff(measure: Measure) -> int:
+    """The k that P@k divides by. Raises MeasureError where there is none: P is not defined without a cutoff."""
+    if measure.cutoff is None:
+        raise MeasureError(f"{measure} needs a cutoff", legal="P@1, P@2, ...", mend="Use P@10, or R for recall.")
+    return measure.cutoff
 
 
 def gold_stats(measure: Measure, judgments: Judgments) -> GoldStats:
@@ -78,7 +91,7 @@ def gold_stats(measure: Measure, judgments: Judgments) -> GoldStats:
         )
     relevant = np.bincount(query[grade >= level], minlength=n)
     nonrelevant = np.bincount(query[(grade >= 0) & (grade < level)], minlength=n)
-    ideal = np.zeros(n)
+    ideal: Floats = np.zeros(n)
     if measure.family == "nDCG":
         positive = grade > 0
         q, g = query[positive], gains(grade[positive], measure.gain)
@@ -86,7 +99,7 @@ def gold_stats(measure: Measure, judgments: Judgments) -> GoldStats:
         q, g = q[order], g[order]
         place = np.arange(len(q)) - np.searchsorted(q, q, side="left")
         seen = np.ones(len(q), bool) if measure.cutoff is None else place < measure.cutoff
-        ideal = np.bincount(q[seen], g[seen] * discount(place[seen] + 1), minlength=n)
+        ideal = np.bincount(q[seen], g[seen] * discount(place[seen] + 1), minlength=n).astype(np.float64)
     return GoldStats(relevant.astype(np.int64), nonrelevant.astype(np.int64), ideal)
 
 
@@ -105,7 +118,7 @@ def evaluate(measure: Measure, hits: Hits, n_pairs: int, stats: GoldStats) -> Fl
 
     family = measure.family
     if family == "P":
-        return total() / float(measure.cutoff or 1)
+        return total() / precision_cutoff(measure)
     if family == "R":
         return total() / gold
     if family == "Success":
@@ -141,15 +154,15 @@ def evaluate(measure: Measure, hits: Hits, n_pairs: int, stats: GoldStats) -> Fl
 def _err(pair: Ints, r: Floats, grade: Ints, n_pairs: int) -> Floats:
     # The product over earlier hits runs level by level (all first hits, all second hits, ...): a running sum of
     # logarithms over all pairs would lose digits on long inputs.
-    stop = (np.exp2(grade) - 1.0) / 16.0
+    stops = stop(grade)
     place = _place_in_pair(pair).astype(np.int64) - 1
     order = np.argsort(place, kind="stable")
     bounds = np.searchsorted(place[order], np.arange(int(place.max(initial=-1)) + 2))
     out, going = np.zeros(n_pairs), np.ones(n_pairs)
-    for a, b in zip(bounds[:-1], bounds[1:], strict=True):
+    for a, b in pairwise(bounds):
         rows = order[a:b]
-        out[pair[rows]] += going[pair[rows]] * stop[rows] / r[rows]
-        going[pair[rows]] *= 1.0 - stop[rows]
+        out[pair[rows]] += going[pair[rows]] * stops[rows] / r[rows]
+        going[pair[rows]] *= 1.0 - stops[rows]
     return out
 
 
@@ -162,7 +175,7 @@ def _first_of_pair(pair: Ints) -> NDArray[np.bool_]:
 def _start_of_pair(pair: Ints) -> Ints:
     """(n,) index of the first hit of the same pair."""
     first = _first_of_pair(pair)
-    return np.flatnonzero(first)[np.cumsum(first) - 1]
+    return np.asarray(np.flatnonzero(first)[np.cumsum(first) - 1], dtype=np.int64)
 
 
 def _place_in_pair(pair: Ints) -> Floats:
