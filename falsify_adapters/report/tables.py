@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.text import Text
 
 
@@ -43,3 +45,19 @@ def aligned(columns: Sequence[Column], rows: Sequence[Row], *, gap: int = 2, ind
 
 def _text(cell: Cell) -> Text:
     return cell if isinstance(cell, Text) else Text(cell)
+
+
+def printed(lines: Sequence[Cell], *, color: bool) -> str:
+    """The lines as text, with ANSI colours or without."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=80,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        legacy_windows=False,
+    )
+    for line in lines:
+        console.print(_text(line), soft_wrap=True)
+    return out.getvalue()

@@ -6,18 +6,17 @@ do next, and the flags, each once. Tables are never folded or cut, whatever the 
 
 from __future__ import annotations
 
-import io
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from falsify_adapters.report.advice import NULLS, next_steps
 from falsify_adapters.report.safe import count, interval, number, p_value, to_ascii, visible
-from falsify_adapters.report.tables import Cell, Column, Row, aligned
+from falsify_adapters.report.tables import Cell, Column, Row, aligned, printed
 
 NAMES = {"A": "permuted gold", "B": "uniform gold", "C": "random retrieval", "D": "matched gold"}
 STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDER-NS": "bold yellow"}
@@ -54,36 +53,29 @@ def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_onl
 
 
 class _Page:
-    """Collects lines on a console that never folds or cuts them; sentences are wrapped before they get there."""
+    """Collects lines. Sentences are wrapped here; nothing is folded or cut afterwards."""
 
     def __init__(self, width: int, color: bool, ascii_only: bool) -> None:
         self.width, self.ascii_only = max(width, 40), ascii_only
-        self._out = io.StringIO()
-        self._console = Console(
-            file=self._out,
-            width=self.width,
-            force_terminal=color,
-            color_system="standard" if color else None,
-            no_color=not color,
-            legacy_windows=False,
-        )
+        self.color = color
+        self._lines: list[Text] = []
 
     def line(self, *parts: str | Text, style: str = "") -> None:
         """One line, left whole however long it is."""
-        self._console.print(Text.assemble(*parts, style=style), soft_wrap=True)
+        self._lines.append(Text.assemble(*parts, style=style))
 
     def lines(self, lines: Sequence[Text]) -> None:
-        for line in lines:
-            self.line(line)
+        self._lines += lines
 
     def prose(self, text: str, indent: int, first: str = "") -> None:
         """A wrapped paragraph, its first line led by `first`."""
-        for i, line in enumerate(Text(text).wrap(self._console, max(self.width - indent, 30))):
-            line.rstrip()
-            self.line((first if i == 0 else "").ljust(indent), line)
+        for i, line in enumerate(
+            textwrap.wrap(text, max(self.width - indent, 30), break_long_words=False, break_on_hyphens=False)
+        ):
+            self.line((first if i == 0 else "").ljust(indent) + line)
 
     def blank(self) -> None:
-        self._console.print()
+        self._lines.append(Text(""))
 
     def safe(self, text: object) -> str:
         return visible(text, ascii_only=self.ascii_only)
@@ -93,7 +85,7 @@ class _Page:
         return to_ascii(text) if self.ascii_only else text
 
     def text(self) -> str:
-        return self._out.getvalue()
+        return printed(self._lines, color=self.color)
 
 
 @dataclass(frozen=True)

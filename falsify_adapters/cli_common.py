@@ -1,0 +1,230 @@
+"""What the commands share: exit statuses, option types and checks, progress and output."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from falsify_adapters.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+PROGRAM = "falsify-adapters"
+
+EXIT_PASS = 0
+EXIT_FAIL = 1
+EXIT_USAGE = 2  # bad input or usage; also FalsifyError.exit_code
+EXIT_UNDER_NS = 3
+EXIT_FAULT = 4  # a fault of ours
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+EXIT_OF_VERDICT = {"PASS": EXIT_PASS, "FAIL": EXIT_FAIL, "UNDER-NS": EXIT_UNDER_NS}
+
+FORMATS = {"table": (".txt",), "json": (".json",)}
+
+Progress = Callable[[str, int, int], None]
+
+format_option = click.option("--format", "chosen", type=click.Choice(list(FORMATS)), default="table", show_default=True)
+
+
+if TYPE_CHECKING:  # generic from click 8.4 on, and not before
+    FloatType = click.ParamType[float]
+    IntType = click.ParamType[int]
+    PoolType = click.ParamType[int | str]
+else:
+    FloatType = IntType = PoolType = click.ParamType
+
+
+class Within(FloatType):
+    """A number strictly between two ends, neither of them legal."""
+
+    name = "number"
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        legal = f"a number above {self.low:g} and below {self.high:g}"
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number. Legal: {legal}.", param, ctx)
+        if not (math.isfinite(number) and self.low < number < self.high):
+            self.fail(f"{value} is out of range. Legal: {legal}.", param, ctx)
+        return number
+
+
+class AtLeast(IntType):
+    """A whole number with a lowest legal value."""
+
+    name = "integer"
+
+    def __init__(self, low: int) -> None:
+        self.low = low
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        legal = f"a whole number, {self.low} or more"
+        try:
+            number = int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number. Legal: {legal}.", param, ctx)
+        if number < self.low:
+            self.fail(f"{number} is out of range. Legal: {legal}.", param, ctx)
+        return number
+
+
+class Pool(PoolType):
+    """A number of documents, or the text that names a pool ("observed", "run", a file, ...)."""
+
+    name = "pool"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        if isinstance(value, int):
+            return value
+        try:
+            number = int(value)
+        except ValueError:
+            if not value:
+                self.fail("the pool is empty text. Legal: a number, a file, observed, run, ...", param, ctx)
+            return str(value)
+        if number < 1:
+            self.fail(f"{number} documents are no pool. Legal: a whole number, 1 or more.", param, ctx)
+        return number
+
+
+def output_format(chosen: str | None, path: str | None) -> str:
+    """The format asked for, else the one that the file's ending stands for, else the table."""
+    if chosen is not None:
+        return chosen
+    if path is None or path == "-":
+        return "table"
+    ending = Path(path).suffix.lower()
+    for name, endings in FORMATS.items():
+        if ending in endings:
+            return name
+    raise OptionError(
+        f"the ending {ending!r} stands for no format" if ending else "the file name has no ending to tell the format",
+        where=f"-o {path}",
+        legal=", ".join(f"{end} ({name})" for name, ends in FORMATS.items() for end in ends),
+        mend="Or name the format with --format.",
+    )
+
+
+def check_output(path: str | None, inputs: Iterable[str]) -> None:
+    """Refuse, before any work is done, a file that could not be written or that is one of the inputs.
+
+    Raises OptionError.
+    """
+    if path is None or path == "-":
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise OptionError("this is a folder", where=path, mend="Give the name of a file in it.")
+    if not target.parent.is_dir():
+        raise OptionError(f"there is no folder {str(target.parent)!r}", where=path, mend="Create it first.")
+    for given in inputs:
+        with suppress(OSError):
+            if given != "-" and target.samefile(given):
+                raise OptionError("this is one of the inputs, and writing would destroy it", where=path)
+
+
+def write_file(path: str, text: str) -> None:
+    """Write the whole text or nothing: into a new file beside the target, then moved over it. Raises OptionError."""
+    target = Path(path)
+    try:
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            target.write_text(text, encoding="utf-8")  # a device or a pipe cannot be moved over
+            return
+        target = target.resolve()  # through a link, so that the link stays
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            Path(name).chmod(mode)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise OptionError(f"cannot be written: {error.strerror or error}", where=path) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def to_json(report: Mapping[str, Any]) -> str:
+    """The report as JSON, numbers unrounded, in ASCII: odd characters of ids and paths come as escapes."""
+    return json.dumps(report, indent=2, allow_nan=False) + "\n"
+
+
+def emit(text: str) -> None:
+    """Write to standard output. A reader that has left (`| head`) is no error of ours: the exit status still counts."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show_lines(lines: Sequence[str | Text]) -> None:
+    """Print lines, each left whole: in colour on a terminal, in ASCII where it can show nothing else."""
+    from falsify_adapters.report.safe import to_ascii, visible
+    from falsify_adapters.report.tables import printed
+
+    plain = ascii_only(sys.stdout)
+    safe = [visible(line) if isinstance(line, str) else line for line in lines]
+    text = printed(safe, color=use_color(sys.stdout))
+    emit("\x1b".join(to_ascii(part) for part in text.split("\x1b")) if plain else text)
+
+
+def complain(message: str, *, kind: str = "error: ") -> None:
+    """A message on standard error, in the program's name. Control characters from files come as escapes."""
+    from falsify_adapters.report.safe import visible
+
+    first, *rest = (visible(line, ascii_only=ascii_only(sys.stderr)) for line in message.split("\n"))
+    click.echo("\n".join([f"{PROGRAM}: {kind}{first}", *rest]), err=True)
+
+
+def ascii_only(stream: IO[str]) -> bool:
+    """Whether the stream shows nothing beyond ASCII: another encoding than UTF-8, or a dumb terminal."""
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "").replace("_", "")
+    return not encoding.startswith("utf") or os.environ.get("TERM") == "dumb"
+
+
+def use_color(stream: IO[str]) -> bool:
+    """Colours on a terminal only, and neither with NO_COLOR (https://no-color.org) nor on a dumb terminal."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def progress_on(stream: IO[str], *, wanted: bool) -> Progress | None:
+    """A line on a terminal that says how far each stage is, at most ten times a second; None on anything else."""
+    if not wanted or not stream.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    last = 0.0
+
+    def show(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if done < total and now - last < 0.1:
+            return
+        last = now
+        ended = done >= total
+        stream.write("\r\x1b[K" if ended else f"\r\x1b[K{stage} {done}/{total}")
+        stream.flush()
+
+    return show
