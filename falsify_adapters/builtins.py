@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from falsify_adapters.hookspecs import hookimpl
@@ -45,3 +46,18 @@ def commands() -> Iterable[Offer]:
         Offer("plugins", "falsify_adapters.cli_lists:plugins", "List plugins and what each offers or fails to load."),
         Offer("demo", "falsify_adapters.cli_demo:demo", "Show a sound and a broken benchmark side by side."),
     )
+
+
+@hookimpl
+def formats() -> Iterable[Offer]:
+    """The report for people and for programs."""
+    return (
+        Offer("table", _table, "text for people, as on the terminal"),
+        Offer("json", "falsify_adapters.cli_common:to_json", "everything, numbers unrounded"),
+    )
+
+
+def _table() -> object:
+    from falsify_adapters.report.text import render_gate
+
+    return partial(render_gate, width=120, color=False, ascii_only=False)

@@ -6,18 +6,20 @@ Importing this module loads nothing: no backend, no numpy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from falsify_adapters.errors import PluginError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from falsify_adapters.core.cross import CrossScores, Grade
+    from falsify_adapters.core.nulls import NullScores
     from falsify_adapters.measure_names import Family
     from falsify_adapters.measures import Measure
-    from falsify_adapters.model import Floats, Ints, Judgments, Lists, Pool
+    from falsify_adapters.model import Judgments, Lists, Pool
 
 Kind = Literal["backends", "measures", "nulls", "readers", "pools", "units", "formats", "commands"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -104,25 +106,33 @@ class MeasureSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NullInput:
-    """What a null is given: the ranked run, the judgments and the pool, all in codes, and the way to grade pairs.
+    """What a null is given: one measure of one ranked run, all in codes.
 
-    grade: takes query numbers (list, gold), both (n,), and returns (n,) values of S[list, gold].
+    cross: S, every list graded against every gold set that it touches; grade: values of further hits.
     """
 
-    lists: Lists
+    measure: Measure
     judgments: Judgments
+    lists: Lists
     pool: Pool
-    grade: Callable[[Ints, Ints], Floats]
+    cross: CrossScores
+    grade: Grade
 
 
 class ExtraNull(Protocol):
-    """A null beside A to D: what the score of each query would be if one thing about the benchmark were chance."""
+    """A null beside A to D. `replaces` says in a few words what is left to chance ("the gold sets, within a topic")."""
 
     name: str
     replaces: str
 
-    def expectation(self, given: NullInput, measure: Measure, rng: np.random.Generator) -> tuple[Floats, float]:
-        """(Q,) expectation of each query, and the standard error of their mean (0 where exact)."""
+    def scores(self, given: NullInput, n_draws: int, rng: np.random.Generator) -> NullScores:
+        """Expectation per query and of the mean, its standard error (0 where exact), and `n_draws` drawn scores."""
+
+
+class Format(Protocol):
+    """A report, plain data with the key "schema", as text that ends in a newline."""
+
+    def __call__(self, report: Mapping[str, Any], /) -> str: ...
 
 
 def not_as_wanted(kind: Kind, name: str, thing: object) -> str | None:
@@ -135,7 +145,7 @@ def not_as_wanted(kind: Kind, name: str, thing: object) -> str | None:
 
         return None if isinstance(thing, click.Command) else "a click.Command"
     if kind in ("backends", "nulls"):
-        methods = ("why_not", "tolerance", "score") if kind == "backends" else ("expectation",)
+        methods = ("why_not", "tolerance", "score") if kind == "backends" else ("scores",)
         fits = getattr(thing, "name", None) == name and all(callable(getattr(thing, m, None)) for m in methods)
         return None if fits else f"an object with the name {name!r} and the methods {', '.join(methods)}"
     return None if callable(thing) else "a function"

@@ -291,7 +291,7 @@ def test_a_plugin_that_implements_no_legal_hook(plugin: Fake, reason: str) -> No
     [
         ("backends", object(), "the name 'x' and the methods why_not, tolerance, score"),
         ("backends", Other(), "the name 'x'"),
-        ("nulls", Other(), "the name 'x' and the methods expectation"),
+        ("nulls", Other(), "the name 'x' and the methods scores"),
         ("measures", {"name": "x"}, "a MeasureSpec of the name 'x'"),
         ("measures", MeasureSpec(Family("y", "", "")), "a MeasureSpec of the name 'x'"),
         ("commands", print, "a click.Command"),
