@@ -49,6 +49,14 @@ def commands() -> Iterable[Offer]:
 
 
 @hookimpl
+def readers() -> Iterable[Offer]:
+    """The file formats that are told apart by their first bytes."""
+    from falsify_adapters.readers import FORMATS
+
+    return [Offer(known.name, known.target, known.summary) for known in FORMATS]
+
+
+@hookimpl
 def formats() -> Iterable[Offer]:
     """The report for people and for programs."""
     return (

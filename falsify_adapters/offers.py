@@ -6,7 +6,7 @@ Importing this module loads nothing: no backend, no numpy.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from falsify_adapters.core.nulls import NullScores
     from falsify_adapters.measure_names import Family
     from falsify_adapters.measures import Measure
-    from falsify_adapters.model import Judgments, Lists, Pool
+    from falsify_adapters.model import Judgments, Lists, Pool, Qrels, Run
+    from falsify_adapters.readers.streams import Stream
 
 Kind = Literal["backends", "measures", "nulls", "readers", "pools", "units", "formats", "commands"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -127,6 +128,24 @@ class ExtraNull(Protocol):
 
     def scores(self, given: NullInput, n_draws: int, rng: np.random.Generator) -> NullScores:
         """Expectation per query and of the mean, its standard error (0 where exact), and `n_draws` drawn scores."""
+
+
+class Reader(Protocol):
+    """A run or qrels from an open stream; `name` is the name of the run, None: that of the file."""
+
+    def __call__(self, stream: Stream, what: Literal["qrels", "run"], name: str | None, /) -> Qrels | Run: ...
+
+
+class PoolSource(Protocol):
+    """The pool behind `--pool NAME:ARGUMENT`: how many documents there are, their ids, or those of each query."""
+
+    def __call__(self, argument: str, /) -> int | Iterable[str] | Mapping[str, Iterable[str]]: ...
+
+
+class UnitMapping(Protocol):
+    """The function from chunk id to document id that `NAME:ARGUMENT` stands for."""
+
+    def __call__(self, argument: str, /) -> Callable[[str], str]: ...
 
 
 class Format(Protocol):

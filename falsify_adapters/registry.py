@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from falsify_adapters.measures import Measure
     from falsify_adapters.model import Backend
-    from falsify_adapters.offers import ExtraNull, Format
+    from falsify_adapters.offers import ExtraNull, Format, PoolSource, Reader, UnitMapping
 
 GROUP = "falsify_adapters"
 DISABLE = "FALSIFY_ADAPTERS_DISABLE_PLUGINS"
@@ -201,7 +201,11 @@ class Registry:
     @overload
     def resolve(self, kind: Literal["formats"], name: str) -> Format: ...
     @overload
-    def resolve(self, kind: Literal["readers", "pools", "units"], name: str) -> Callable[..., object]: ...
+    def resolve(self, kind: Literal["readers"], name: str) -> Reader: ...
+    @overload
+    def resolve(self, kind: Literal["pools"], name: str) -> PoolSource: ...
+    @overload
+    def resolve(self, kind: Literal["units"], name: str) -> UnitMapping: ...
 
     def resolve(self, kind: Kind, name: str) -> object:
         """The thing of this kind and name, imported now; upper and lower case, - and _ are the same in names.

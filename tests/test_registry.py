@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 
 from falsify_adapters import hookspecs
+from falsify_adapters.adapters.spec_backend import SpecBackend, floors
 from falsify_adapters.errors import (
     BackendError,
     FalsifyError,
@@ -25,13 +27,14 @@ from falsify_adapters.errors import (
     PluginError,
 )
 from falsify_adapters.hookspecs import hookimpl
-from falsify_adapters.measure_names import Family
+from falsify_adapters.measure_names import Family, Param
 from falsify_adapters.measures import Measure
+from falsify_adapters.model import Judgments, Pool
 from falsify_adapters.offers import KINDS, MeasureSpec, Offer
 from falsify_adapters.registry import BUILTIN, DISABLE, Registry, find
 
-# The nulls A to D are the core's own; the commands of the program are its command line's.
-NOT_BY_HOOK = {"nulls"}
+# The nulls A to D are the core's own, as are the pools and unit mappings that options of their own stand for.
+NOT_BY_HOOK = {"nulls", "pools", "units"}
 HEAVY = ("ir_measures", "pytrec_eval", "ranx", "polars", "scipy", "pandas", "numba", "rich")
 
 
@@ -414,6 +417,62 @@ def test_a_measure_without_a_function_is_computed_by_its_plugins_backend() -> No
     registry.register(Fake(backends=[Offer("none", NoMeasures, "none")]), package="empty")
     assert registry.backend_for("none", Measure("Twice", 2)).name == "other"
     assert registry.backend_for("other", Measure("Twice", 2)).name == "other"
+
+
+def test_the_floor_of_a_measure_is_asked_query_by_query() -> None:
+    def floor(measure: Measure, n: int, depth: int, in_pool: Any, judged: Any) -> float:
+        return float(f"{measure.cutoff}{n}{depth}{len(in_pool)}") + float(sum(judged)) / 100
+
+    judgments = Judgments(
+        ("q1", "q2", "q3"),
+        3,
+        np.array([0, 3, 3, 4]),
+        np.array([0, 1, 2, 0], np.int32),
+        np.array([1, 0, 2, 1], np.int32),
+    )
+    size, depth = np.array([9, 8, 7]), np.array([3, 0, 2])
+    spec = MeasureSpec(TWICE, floor=floor)
+    inside = np.array([True, False, True, False])
+    measure = Measure("Twice", 5)
+    assert floors(spec, measure, judgments, Pool(size, "given"), depth).tolist() == [5933.03, 5800.0, 5721.01]
+    cut = floors(spec, measure, judgments, Pool(size, "file", inside=inside), depth)
+    assert cut.tolist() == [5932.03, 5800.0, 5720.01]
+    with pytest.raises(PluginError, match="Twice has no exact floor"):
+        floors(MeasureSpec(TWICE), measure, judgments, Pool(size, "given"), depth)
+
+
+def test_grades_reach_the_functions_sorted() -> None:
+    def score(measure: Measure, ranked: Any, judged: Any) -> float:  # noqa: ARG001
+        return float("".join(map(str, judged)))
+
+    backend = SpecBackend(MeasureSpec(TWICE, score=score), "stranger 2.1")
+    assert backend.score(Measure("Twice", 1), {"0": {"0": 1, "1": 3, "2": 2}}, {"0": {}}) == [321.0]
+    with pytest.raises(PluginError, match=r"Twice of stranger 2\.1 has no scoring function"):
+        SpecBackend(MeasureSpec(TWICE), "stranger 2.1")
+
+
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [
+        ((("b", 1),), None),
+        ((("b", 0.5),), None),
+        ((("b", 0),), "b=0 of F is not legal: a number strictly between 0 and 2"),
+        ((("b", "x"),), "b='x' of F is not legal"),
+        ((("b", True),), "b=True of F is not legal"),
+        ((("n", 3),), None),
+        ((("n", 3.5),), "n=3.5 of F is not legal: a whole number"),
+        ((("s", True),), None),
+        ((("s", 1),), "s=1 of F is not legal: True or False"),
+        ((("z", 1),), "F has no parameter 'z' (it has: b, n, s)"),
+    ],
+)
+def test_parameters_are_checked_against_the_family(params: Any, why: str | None) -> None:
+    known = {"b": Param(float, 0, 2, open=True, default=1.0), "n": Param(int, 0), "s": Param(bool, default=False)}
+    backend = SpecBackend(MeasureSpec(Family("F", "", "", params=known), score=_twice), "stranger 2.1")
+    found = backend.why_not(Measure("F", params=params))
+    assert found is None if why is None else found is not None and why in found
+    assert "takes no cutoff" in str(backend.why_not(Measure("F", 3)))
+    assert "computes F, not AP" in str(backend.why_not(Measure("AP")))
 
 
 def test_measures_that_do_not_load_are_reported_beside_the_others() -> None:

@@ -1,7 +1,8 @@
-"""A measure that brings its own function, as a backend: one call of the function per query."""
+"""A measure that brings its own functions: its scores as a backend, its floor; one call of a function per query."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from falsify_adapters.offers import MeasureSpec
 
 if TYPE_CHECKING:
     from falsify_adapters.measures import Measure
+    from falsify_adapters.model import Floats, Ints, Judgments, Pool
 
 
 class SpecBackend:
@@ -59,6 +61,24 @@ class SpecBackend:
                 float(self._score(measure, [judged.get(doc) for doc in ranked], sorted(judged.values(), reverse=True)))
             )
         return values
+
+
+def floors(spec: MeasureSpec, measure: Measure, judgments: Judgments, pool: Pool, depth: Ints) -> Floats:
+    """(Q,) expectation of each query under random ranking, by `spec.floor`; depth: (Q,) documents retrieved.
+
+    Raises PluginError where the measure has no exact floor.
+    """
+    import numpy as np
+
+    if spec.floor is None:
+        raise PluginError(f"the measure {spec.name} has no exact floor", mend="Simulate it.")
+    out = np.empty(judgments.n_queries)
+    for query, (first, end) in enumerate(itertools.pairwise(judgments.start.tolist())):
+        grades = judgments.grade[first:end]
+        inside = grades if pool.inside is None else grades[pool.inside[first:end]]
+        n, drawn = int(pool.size[query]), int(depth[query])
+        out[query] = spec.floor(measure, n, drawn, *(sorted(g.tolist(), reverse=True) for g in (inside, grades)))
+    return out
 
 
 def _fits(value: Value, param: Param) -> bool:
