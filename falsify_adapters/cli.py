@@ -5,6 +5,7 @@ Commands are loaded when they are called, and what computes is imported inside t
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -59,13 +60,18 @@ def cli() -> None:
       falsify-adapters demo
       falsify-adapters gate QRELS RUN -m nDCG@10 --pool 191175
 
-    Exit status: 0 every verdict PASS, 1 some FAIL, 3 none FAIL but some UNDER-NS, 2 bad input or usage, 4 a fault of
-    this program.
+    \b
+    Exit status: 0 every verdict PASS, 1 some FAIL, 3 none FAIL but some UNDER-NS,
+    2 bad input or usage, 4 a fault of this program.
     """
 
 
 def run(args: Sequence[str]) -> int:
     """Run a command and return its exit status. Raises nothing but what ends the process from outside."""
+    for stream in (sys.stdout, sys.stderr):
+        # Paths may hold bytes that are no text, and a terminal may know few characters: show them, never stop on them.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = cli.main(args=list(args), prog_name=PROGRAM, standalone_mode=False)
         return status if isinstance(status, int) else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import stat
@@ -17,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from falsify_adapters.errors import OptionError
+from falsify_adapters.report.plain import to_json as to_json  # where the registry finds the format
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,11 +31,13 @@ EXIT_FAULT = 4  # a fault of ours
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_OF_VERDICT = {"PASS": EXIT_PASS, "FAIL": EXIT_FAIL, "UNDER-NS": EXIT_UNDER_NS}
 
-FORMATS = {"table": (".txt",), "json": (".json",)}
+ENDINGS = {".txt": "table", ".json": "json"}  # any other ending is itself the name of a format
 
 Progress = Callable[[str, int, int], None]
 
-format_option = click.option("--format", "chosen", type=click.Choice(list(FORMATS)), default="table", show_default=True)
+format_option = click.option(
+    "--format", "chosen", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
 
 
 if TYPE_CHECKING:  # generic from click 8.4 on, and not before
@@ -103,22 +105,24 @@ class Pool(PoolType):
         return number
 
 
-def output_format(chosen: str | None, path: str | None) -> str:
-    """The format asked for, else the one that the file's ending stands for, else the table."""
+def output_format(chosen: str | None, path: str | None, known: Sequence[str]) -> str:
+    """The format asked for, else the one that the file's ending stands for, else the table. Raises OptionError."""
     if chosen is not None:
         return chosen
     if path is None or path == "-":
         return "table"
     ending = Path(path).suffix.lower()
-    for name, endings in FORMATS.items():
-        if ending in endings:
-            return name
-    raise OptionError(
-        f"the ending {ending!r} stands for no format" if ending else "the file name has no ending to tell the format",
-        where=f"-o {path}",
-        legal=", ".join(f"{end} ({name})" for name, ends in FORMATS.items() for end in ends),
-        mend="Or name the format with --format.",
-    )
+    name = ENDINGS.get(ending, ending.removeprefix("."))
+    if name not in known:
+        raise OptionError(
+            f"the ending {ending!r} stands for no format"
+            if ending
+            else "the file name has no ending to tell the format",
+            where=f"-o {path}",
+            legal=", ".join([*ENDINGS, *(f".{format}" for format in known if f".{format}" not in ENDINGS)]),
+            mend="Or name the format with --format.",
+        )
+    return name
 
 
 def check_output(path: str | None, inputs: Iterable[str]) -> None:
@@ -165,11 +169,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def to_json(report: Mapping[str, Any]) -> str:
-    """The report as JSON, numbers unrounded, in ASCII: odd characters of ids and paths come as escapes."""
-    return json.dumps(report, indent=2, allow_nan=False) + "\n"
 
 
 def emit(text: str) -> None:

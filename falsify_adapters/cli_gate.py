@@ -10,7 +10,6 @@ import click
 
 from falsify_adapters.cli_common import (
     EXIT_OF_VERDICT,
-    FORMATS,
     AtLeast,
     Pool,
     Within,
@@ -20,7 +19,6 @@ from falsify_adapters.cli_common import (
     emit,
     output_format,
     progress_on,
-    to_json,
     use_color,
     write_file,
 )
@@ -36,7 +34,7 @@ WIDTH_OF_A_PIPE = 80
 @click.argument("qrels")
 @click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True)
 @click.option(
-    "-m", "--measure", "measures", metavar="M", multiple=True, default=("nDCG@10",), show_default="nDCG@10",
+    "-m", "--measure", "measures", metavar="M", multiple=True, default=("nDCG@10",), 
     help="Measure, in any spelling (nDCG@10, ndcg_cut_10, map, recip_rank, R@100, official). Repeatable.",
 )  # fmt: skip
 @click.option("--backend", metavar="NAME", default="ir_measures", help="Who computes the scores.")
@@ -69,8 +67,8 @@ WIDTH_OF_A_PIPE = 80
     help="What null D draws by how often it is gold.",
 )  # fmt: skip
 @click.option(
-    "--format", "chosen", type=click.Choice(list(FORMATS)), default=None, show_default="table, or by FILE's ending",
-    help="Format of the report.",
+    "--format", "chosen", metavar="F", default=None, show_default="table, or by FILE's ending",
+    help="Format of the report: table, json, or one of a plugin.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", help="Write the report to FILE, not to standard output.")
 @click.option("--per-query", metavar="FILE", help="Also write one row per run, measure and query (CSV).")
@@ -80,7 +78,7 @@ WIDTH_OF_A_PIPE = 80
 @click.option("--quiet", is_flag=True, help="Print errors only; the exit status tells the verdict.")
 @click.pass_obj
 def gate(
-    registry: Registry | None,
+    registry: Registry,
     /,
     qrels: str,
     runs: tuple[str, ...],
@@ -97,12 +95,15 @@ def gate(
 
     QRELS and RUN are files in TREC format (.gz too); one of them may be -, standard input.
 
-    Exit status: 0 every verdict PASS, 1 some FAIL, 3 none FAIL but some UNDER-NS, 2 bad input or usage.
+    \b
+    Exit status: 0 every verdict PASS, 1 some FAIL, 3 none FAIL but some UNDER-NS,
+    2 bad input or usage, 4 a fault of this program.
     """
     inputs = (qrels, *runs)
     if inputs.count("-") > 1:
         raise OptionError("standard input (-) can be read only once", legal="one - among QRELS and RUN")
-    form = output_format(chosen, output)
+    form = output_format(chosen, output, registry.names("formats"))
+    write = registry.resolve("formats", form)
     check_output(output, inputs)
     check_output(per_query, inputs)
 
@@ -114,24 +115,23 @@ def gate(
     if per_query is not None:
         result.save_per_query(per_query)
     if output is not None and output != "-":
-        write_file(output, _render(report, form, verbose, terminal=False))
+        write_file(output, str(write(report)))
         if not quiet:
             complain(f"{result.verdict}, report in {output}", kind="")
     elif not quiet:
-        emit(_render(report, form, verbose, terminal=sys.stdout.isatty()))
+        emit(_table(report, verbose) if form == "table" else str(write(report)))
     return EXIT_OF_VERDICT[result.verdict]
 
 
-def _render(report: dict[str, Any], form: str, verbose: bool, *, terminal: bool) -> str:
-    if form == "json":
-        return to_json(report)
+def _table(report: dict[str, Any], verbose: bool) -> str:
+    """The table as standard output can show it."""
     from falsify_adapters.report.text import render_gate
 
-    width = shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns if terminal else WIDTH_OF_A_PIPE
+    width = shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns if sys.stdout.isatty() else WIDTH_OF_A_PIPE
     return render_gate(
         report,
         width=width,
-        color=terminal and use_color(sys.stdout),
+        color=use_color(sys.stdout),
         ascii_only=ascii_only(sys.stdout),
         details="all" if verbose else "auto",
     )

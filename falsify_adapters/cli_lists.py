@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from falsify_adapters.cli_common import emit, format_option, show_lines, to_json
+from falsify_adapters.cli_common import emit, format_option, show_lines
 from falsify_adapters.errors import FalsifyError
+from falsify_adapters.report.plain import to_json
 
 if TYPE_CHECKING:
     from falsify_adapters.model import Backend
@@ -125,6 +126,7 @@ def _one(registry: Registry, backends: Mapping[str, Backend | str], text: str) -
 
 
 def _measures_lines(listing: Mapping[str, Any]) -> Sequence[Any]:
+    from falsify_adapters.report.safe import visible
     from falsify_adapters.report.tables import Column, Row, aligned
 
     names = list(listing["backends"])
@@ -132,7 +134,7 @@ def _measures_lines(listing: Mapping[str, Any]) -> Sequence[Any]:
     for entry in listing["measures"]:
         by = [_mark(entry["backends"][name]) for name in names]
         title = entry["title"] + ("" if entry["package"] == "falsify-adapters" else f" ({entry['package']})")
-        rows.append([" ".join(entry["spellings"]), *by, title])
+        rows.append([visible(" ".join(entry["spellings"])), *by, visible(title)])
     lines: list[Any] = list(aligned([Column("measure"), *(Column(name) for name in names), Column("what")], rows))
     lines += ["", "yes: computed; cut, uncut: only with, only without a cutoff; -: not computed."]
     missing = {name: why for name, why in listing["backends"].items() if why is not None}

@@ -37,8 +37,7 @@ def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_onl
     _head(page, report)
     if len(results) > 1:
         page.blank()
-        page.lines(_summary(page, results, notes))
-        page.line(_legend(page, results))
+        page.lines(summary_lines(results, width=page.width, ascii_only=ascii_only))
     if details == "auto":
         details = "all" if len(results) <= DETAILS_UP_TO else "some"
     for result in results:
@@ -130,11 +129,16 @@ def _shown(code: str) -> str:
     return code.replace("_", " ").upper() if code in LOUD else code
 
 
-def _summary(page: _Page, results: Sequence[Mapping[str, Any]], notes: _Notes) -> list[Text]:
-    """One line per run and measure. Where that is too wide, a run's name gets a line of its own above its measures."""
+def summary_lines(results: Sequence[Mapping[str, Any]], *, width: int, ascii_only: bool) -> list[Text]:
+    """One line per run and measure, and what the marks mean.
+
+    Where that is too wide, a run's name gets a line of its own above its measures.
+    """
+    page, notes = _Page(width, False, ascii_only), _Notes.of(results)
     flat = _summary_table(page, results, notes, grouped=False)
     wide = max(cell_len(line.plain) for line in flat) > page.width
-    return _summary_table(page, results, notes, grouped=True) if wide else flat
+    table = _summary_table(page, results, notes, grouped=True) if wide else flat
+    return [*table, _legend(page, results)]
 
 
 def _summary_table(page: _Page, results: Sequence[Mapping[str, Any]], notes: _Notes, *, grouped: bool) -> list[Text]:
