@@ -95,7 +95,7 @@ def parse(text: MeasureLike, *, rel: int = 1, known: Callable[[str], bool] | Non
     """
     read_level(rel, "the relevance level")
     if isinstance(text, Measure):
-        return text
+        return parse(str(text), known=known) if text.family in BY_NAME else text
     if not isinstance(text, str):
         return _from_object(text, rel)
     spelled = "".join(text.split())
@@ -137,7 +137,7 @@ def parse_many(
     [0, 1] (and as far as `offered` says yes, where given); trec_eval's lists, P.5,10, are taken apart."""
     out: dict[Measure, None] = {}
     one: bool = isinstance(specs, (str, Measure)) or _is_object(specs)
-    every: Iterable[MeasureLike] = (specs,) if one else specs
+    every: Any = (specs,) if one else specs
     for spec in every:
         if isinstance(spec, str) and spec.strip().casefold() == "official":
             official = (parse(name, rel=rel) for name in OFFICIAL)
