@@ -11,19 +11,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from falsify_adapters.errors import PluginError
+from falsify_adapters.measure_names import ALIASES, NO_GATE, Family, fold
 
 if TYPE_CHECKING:
     import numpy as np
 
     from falsify_adapters.core.cross import CrossScores, Grade
     from falsify_adapters.core.nulls import NullScores
-    from falsify_adapters.measure_names import Family
     from falsify_adapters.measures import Measure
     from falsify_adapters.model import Judgments, Lists, Pool, Qrels, Run
     from falsify_adapters.readers.streams import Stream
 
 Kind = Literal["backends", "measures", "nulls", "readers", "pools", "units", "formats", "commands"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+NULLS_OF_THE_CORE = ("A", "B", "C", "D")
 
 _NAME = re.compile(r"[^\W_][\w.+-]*")
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -152,6 +154,40 @@ class Format(Protocol):
     """A report, plain data with the key "schema", as text that ends in a newline."""
 
     def __call__(self, report: Mapping[str, Any], /) -> str: ...
+
+
+def checked(kind: Kind, answers: Sequence[object], *, builtin: bool) -> list[Offer]:
+    """What the hook of one plugin returned, as offers; `answers` is empty where it returned None: pluggy drops that.
+
+    Raises PluginError where it is no iterable of offers, or where a name is not free for others to offer.
+    """
+    answer = answers[0] if answers else None
+    legal = "an iterable of offers.Offer"
+    if not isinstance(answer, Iterable):
+        raise PluginError(f"the hook {kind!r} returned {type(answer).__name__}", legal=legal)
+    offers: list[Offer] = []
+    for item in answer:
+        if not isinstance(item, Offer):
+            raise PluginError(f"the hook {kind!r} returned an iterable that holds {type(item).__name__}", legal=legal)
+        if fold(item.name) in {fold(offer.name) for offer in offers}:
+            raise PluginError(f"the hook {kind!r} offers the name {item.name!r} twice")
+        if not builtin and (taken := _taken(kind, item.name)):
+            raise PluginError(f"the hook {kind!r} offers {item.name!r}, {taken}", mend="Give it another name.")
+        offers.append(item)
+    return offers
+
+
+def _taken(kind: Kind, name: str) -> str | None:
+    """Why a name is not free, where that is not for another offer: it would never be reached."""
+    if kind == "nulls" and name.upper() in NULLS_OF_THE_CORE:
+        return "which is a null of the core"
+    if kind == "measures":
+        family = ALIASES.get(fold(name))
+        if family is not None and fold(family.name) != fold(name):
+            return f"which is another spelling of the measure {family.name}"
+        if fold(name) in NO_GATE:
+            return f"which has no gate: {NO_GATE[fold(name)]}"
+    return None
 
 
 def not_as_wanted(kind: Kind, name: str, thing: object) -> str | None:

@@ -22,7 +22,8 @@ from falsify_adapters.errors import (
     OptionError,
     PluginError,
 )
-from falsify_adapters.offers import KINDS, Kind, MeasureSpec, Offer, not_as_wanted
+from falsify_adapters.measure_names import fold
+from falsify_adapters.offers import KINDS, Kind, MeasureSpec, Offer, checked, not_as_wanted
 
 if TYPE_CHECKING:
     import click
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 GROUP = "falsify_adapters"
 DISABLE = "FALSIFY_ADAPTERS_DISABLE_PLUGINS"
-NULLS_OF_THE_CORE = ("A", "B", "C", "D")
 
 _SINGULAR: Mapping[Kind, str] = {
     "backends": "backend",
@@ -91,7 +91,7 @@ def find(entry_points: Iterable[importlib.metadata.EntryPoint]) -> tuple[tuple[P
         package = point.dist.name if point.dist else "unknown package"
         version = point.dist.version if point.dist else "unknown version"
         found.append((Plugin(package, version, point.name, point.value), point.load))
-    return tuple(sorted(found, key=lambda pair: (_key(pair[0].package), pair[0])))
+    return tuple(sorted(found, key=lambda pair: (fold(pair[0].package), pair[0])))
 
 
 class Registry:
@@ -172,12 +172,12 @@ class Registry:
                 if not any(impl.plugin is thing for impl in caller.get_hookimpls()):
                     continue
                 try:
-                    offers = _checked(kind, plugin, caller())
+                    offers = checked(kind, caller(), builtin=plugin == BUILTIN)
                 except (Exception, SystemExit) as error:
                     self._failures[plugin, kind] = LoadFailure(plugin, kind, _reason(error))
                     continue
                 for offer in offers:
-                    key = _key(offer.name)
+                    key = fold(offer.name)
                     by_key[key] = (*by_key.get(key, ()), Offered(plugin, offer))
             self._offers[kind] = by_key
         return self._offers[kind]
@@ -213,7 +213,7 @@ class Registry:
         Raises OptionError (MeasureError for a measure) where no one offers the name, PluginError where two packages
         do or where the thing is of the wrong kind, NotInstalledError where its plugin or what it needs does not load.
         """
-        same = self._of_kind(kind).get(_key(name))
+        same = self._of_kind(kind).get(fold(name))
         if same is None:
             raise self._unknown(kind, name)
         if len(same) > 1:
@@ -229,8 +229,8 @@ class Registry:
 
         word = _SINGULAR[kind]
         failures = [f for f in self.failures() if f.step in ("import", "hooks", kind)]
-        own = [f for f in failures if _key(name) in (_key(f.plugin.name), _key(f.plugin.package))]
-        close = difflib.get_close_matches(_key(name), self._of_kind(kind), 1)
+        own = [f for f in failures if fold(name) in (fold(f.plugin.name), fold(f.plugin.package))]
+        close = difflib.get_close_matches(fold(name), self._of_kind(kind), 1)
         if own or (failures and not close):
             return NotInstalledError(
                 f"there is no {word} {name!r}, and a plugin that may offer it does not load: "
@@ -253,7 +253,7 @@ class Registry:
         why = backend.why_not(measure)
         if why is None:
             return backend
-        for offered in self._of_kind("measures").get(_key(measure.family), ()):
+        for offered in self._of_kind("measures").get(fold(measure.family), ()):
             if offered.plugin == BUILTIN:
                 continue
             spec = self.resolve("measures", measure.family)
@@ -330,11 +330,7 @@ def _builtins() -> object:
 
 
 def _order(plugin: Plugin) -> tuple[bool, str, Plugin]:
-    return (plugin != BUILTIN, _key(plugin.package), plugin)
-
-
-def _key(name: str) -> str:
-    return name.casefold().replace("-", "_")
+    return (plugin != BUILTIN, fold(plugin.package), plugin)
 
 
 def _reason(error: BaseException) -> str:
@@ -342,39 +338,6 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, FalsifyError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _checked(kind: Kind, plugin: Plugin, answers: list[object]) -> list[Offer]:
-    """What one plugin's hook returned, as offers. `answers` is empty where it returned None: pluggy drops that."""
-    answer = answers[0] if answers else None
-    legal = "an iterable of offers.Offer"
-    if not isinstance(answer, Iterable):
-        raise PluginError(f"the hook {kind!r} returned {type(answer).__name__}", legal=legal)
-    offers: list[Offer] = []
-    for item in answer:
-        if not isinstance(item, Offer):
-            raise PluginError(f"the hook {kind!r} returned an iterable that holds {type(item).__name__}", legal=legal)
-        if _key(item.name) in {_key(offer.name) for offer in offers}:
-            raise PluginError(f"the hook {kind!r} offers the name {item.name!r} twice")
-        if plugin != BUILTIN and (taken := _taken(kind, item.name)):
-            raise PluginError(f"the hook {kind!r} offers {item.name!r}, {taken}", mend="Give it another name.")
-        offers.append(item)
-    return offers
-
-
-def _taken(kind: Kind, name: str) -> str | None:
-    """Why a name is not free, where that is not for another offer: it would never be reached."""
-    if kind == "nulls" and name.upper() in NULLS_OF_THE_CORE:
-        return "which is a null of the core"
-    if kind == "measures":
-        from falsify_adapters.measure_names import ALIASES, NO_GATE, fold
-
-        family = ALIASES.get(fold(name))
-        if family is not None and fold(family.name) != fold(name):
-            return f"which is another spelling of the measure {family.name}"
-        if fold(name) in NO_GATE:
-            return f"which has no gate: {NO_GATE[fold(name)]}"
-    return None
 
 
 def _load(kind: Kind, offered: Offered) -> object:

@@ -79,7 +79,7 @@ def test_it_is_computed_and_has_its_floor(site: Path) -> None:
     values, name, tolerance, floor = ask(
         site,
         """
-        import json
+        import json, pickle
         from falsify_adapters.adapters.spec_backend import SpecBackend
         from falsify_adapters.measures import Measure
         from falsify_adapters.registry import Registry
@@ -90,6 +90,7 @@ def test_it_is_computed_and_has_its_floor(site: Path) -> None:
         assert backend.why_not(measure) is None
         qrels = {"0": {"0": 3, "1": 2, "2": 1, "3": 0}, "1": {"4": 1}}
         run = {"0": {"2": 4.0, "9": 3.0, "0": 2.0, "1": 1.0}, "1": {}}
+        backend = pickle.loads(pickle.dumps(backend))
         values = backend.score(measure, qrels, run)
         print(json.dumps([values, backend.name, backend.tolerance(measure), spec.floor(measure, 9, 3, [1], [1])]))
         """,

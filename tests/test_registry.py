@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ class Fake:
     def __init__(self, **hooks: Any) -> None:
         for name, answer in hooks.items():
             setattr(self, name, hookimpl(answer if inspect.isfunction(answer) else _returning(answer)))
+
+
+def _pages(separator: str) -> Callable[[str], str]:
+    return lambda chunk: chunk.partition(separator)[0]
 
 
 def _returning(answer: Any) -> Any:
@@ -135,8 +140,8 @@ def test_built_in_names() -> None:
 
 
 def test_names_are_the_same_in_any_case_and_with_either_dash() -> None:
-    registry = bare(units=[Offer("by-Page", lambda: str.upper, "pages")])
-    assert registry.resolve("units", "BY_PAGE") is str.upper
+    registry = bare(units=[Offer("by-Page", lambda: _pages, "pages")])
+    assert registry.resolve("units", "BY_PAGE")("#")("d1#7") == "d1"
     assert registry.resolve("measures", "ndcg").name == "nDCG"
 
 
