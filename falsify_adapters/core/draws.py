@@ -66,7 +66,7 @@ def any_gold(size: Ints, gold: Ints, depth: Ints) -> Floats:
 
 def first_gold(size: int, gold: int, depth: int) -> Floats:
     """(m,) probability that the first gold document stands at rank r: C(N-r, G-1)/C(N, G)."""
-    return _first_gold(np.array([size]), np.array([gold]), depth)[0]
+    return np.asarray(_first_gold(np.array([size]), np.array([gold]), depth)[0])
 
 
 def _first_gold(size: Ints, gold: Ints, depth: int) -> Floats:

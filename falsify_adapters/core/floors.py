@@ -1,9 +1,8 @@
 """The noise floor: exact mean and variance of a measure when each query is answered by random documents of its pool.
 
 K = min(depth, N) documents, drawn uniformly without replacement from N, in random order; m = min(k, K) of them seen.
-Unjudged documents are not relevant. The expectations follow from P(document at rank r) = 1/N and from the
-hypergeometric number of gold documents in a prefix; those
-of AP@k and its variance are also in Manzhos, Ianevych and Melnyk (2026), doi:10.15559/26-VMSTA298.
+Unjudged documents are not relevant. All follows from P(document at rank r) = 1/N and from the hypergeometric number
+of gold documents in a prefix. AP@k and its variance: also Manzhos, Ianevych and Melnyk (2026), 10.15559/26-VMSTA298.
 """
 
 from __future__ import annotations
