@@ -269,7 +269,7 @@ class Registry:
                     candidate = self.resolve("backends", other.offer.name)
                     if candidate.why_not(measure) is None:
                         return candidate
-        raise BackendError(why, mend="`falsify-adapters measures` lists what can be computed, and by whom.")
+        raise BackendError(why)
 
     def measures(self) -> dict[str, tuple[MeasureSpec, Plugin]]:
         """Every measure family that loads, by name, with who offers it; the others are in `failures`."""

@@ -102,6 +102,16 @@ def test_it_is_computed_and_has_its_floor(site: Path) -> None:
     assert (name, tolerance) == ("measure of falsify-q-measure 0.1.0", 1e-9)
 
 
+def test_the_command_line_shows_it(site: Path) -> None:
+    done = run(site, "-m", "falsify_adapters", "plugins")
+    assert done.returncode == 0, done.stderr
+    assert "falsify-q-measure 0.1.0 (plugin q-measure, falsify_q_measure)\n  measures: Q\n" in done.stdout
+    done = run(site, "-m", "falsify_adapters", "measures", "Q(beta=2)@10")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Q(beta=2)@10: Q-measure\n")
+    assert "Sakai 2004" in done.stdout
+
+
 def test_without_outside_plugins_it_is_found_and_left_alone(site: Path) -> None:
     status, names, imported = ask(
         site,
