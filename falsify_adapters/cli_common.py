@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -119,7 +119,7 @@ def output_format(chosen: str | None, path: str | None, known: Sequence[str]) ->
             if ending
             else "the file name has no ending to tell the format",
             where=f"-o {path}",
-            legal=", ".join([*ENDINGS, *(f".{format}" for format in known if f".{format}" not in ENDINGS)]),
+            legal=", ".join([*ENDINGS, *(f".{format}" for format in known if format not in ENDINGS.values())]),
             mend="Or name the format with --format.",
         )
     return name

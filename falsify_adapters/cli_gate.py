@@ -34,7 +34,7 @@ WIDTH_OF_A_PIPE = 80
 @click.argument("qrels")
 @click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True)
 @click.option(
-    "-m", "--measure", "measures", metavar="M", multiple=True, default=("nDCG@10",), 
+    "-m", "--measure", "measures", metavar="M", multiple=True, default=("nDCG@10",),
     help="Measure, in any spelling (nDCG@10, ndcg_cut_10, map, recip_rank, R@100, official). Repeatable.",
 )  # fmt: skip
 @click.option("--backend", metavar="NAME", default="ir_measures", help="Who computes the scores.")

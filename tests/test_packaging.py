@@ -30,10 +30,10 @@ MAY_IMPORT = {
     "ranking": BASE,
     "units": BASE,
     "pool": BASE,
-    "hooks": BASE | {"core"},
+    "hooks": BASE | {"core", "readers"},
     "adapters": BASE | {"core", "hooks"},
-    "readers": BASE | {"hooks"},
-    "registry": BASE | {"hooks", "adapters", "report", "package"},
+    "readers": BASE,
+    "registry": BASE | {"hooks", "adapters", "readers", "report", "package"},
     "report": {"errors"},
     "check": BASE
     | {"core", "ranking", "units", "pool", "hooks", "adapters", "readers", "registry", "report", "package"},
