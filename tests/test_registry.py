@@ -411,7 +411,7 @@ def test_a_measure_with_a_function_is_computed_whatever_the_backend() -> None:
         registry.backend_for("none", Measure("Twice"))
     with pytest.raises(BackendError, match="Twice has no parameter 'b'"):
         registry.backend_for("none", Measure("Twice", 3, params=(("b", 1),)))
-    with pytest.raises(BackendError, match="^no measures at all, and no AP$"):
+    with pytest.raises(BackendError, match=r"^no measures at all, and no AP$"):
         registry.backend_for("none", Measure("AP"))
 
 
