@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from falsify_adapters.errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from falsify_adapters.model import Qrels, Run
     from falsify_adapters.readers.streams import Stream
 
@@ -69,9 +71,9 @@ def _read(source: object, what: Literal["qrels", "run"], name: str | None, forma
     elif hasattr(source, "read"):
         stream = streams.open_file(source)
     else:
-        from falsify_adapters.readers import objects
+        from falsify_adapters.readers.objects import read_object
 
-        return objects.read_object(source, what, name)
+        return read_object(source, what, name)
     with stream:
         return _load(format or _sniff(stream, what))(stream, what, name)
 
@@ -87,7 +89,9 @@ def _sniff(stream: Stream, what: Literal["qrels", "run"]) -> str:
     return trec.sniff(stream, what)
 
 
-def _load(format: str) -> Any:
+def _load(format: str) -> Callable[[Stream, Literal["qrels", "run"], str | None], Qrels | Run]:
     target = next(known.target for known in FORMATS if known.name == format)
     module, _, function = target.partition(":")
-    return getattr(import_module(module), function)
+    reader: Callable[[Stream, Literal["qrels", "run"], str | None], Qrels | Run]
+    reader = getattr(import_module(module), function)
+    return reader

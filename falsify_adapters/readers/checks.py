@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -125,12 +126,12 @@ def _array(
 
 
 def _score(value: object, place: Place, row: int) -> float:
-    if isinstance(value, numbers.Real) or type(value).__name__ == "Decimal":
-        try:
-            return float(value)  # type: ignore[arg-type]
-        except OverflowError:
-            refuse_score(value, place, row)
-    refuse_score(value, place, row)
+    if not isinstance(value, (numbers.Real, Decimal)):
+        refuse_score(value, place, row)
+    try:
+        return float(value)
+    except OverflowError:
+        refuse_score(float("inf"), place, row)
 
 
 def check_scores(column: Floats, place: Place) -> None:
@@ -151,7 +152,7 @@ def refuse_score(value: object, place: Place, row: int) -> NoReturn:
             pass
         else:
             if not np.isfinite(number):
-                return refuse_score(number, place, row)
+                refuse_score(number, place, row)
     elif value is None or value != value:
         what, mend = "the score is not a number (NaN or missing)", "Drop the document or mend the system's scores."
     elif isinstance(value, numbers.Real):
@@ -166,7 +167,7 @@ def grades(values: Sequence[object] | np.ndarray[tuple[int], np.dtype[np.generic
     """Grades as whole numbers within the legal range; 1.0 is accepted, 1.5 is an error, nothing is cut off."""
     column = _array(values)
     if column.dtype.kind == "f":
-        bad = ~(np.isfinite(column) & (column == np.floor(column)))  # type: ignore[operator]
+        bad = ~(np.isfinite(column) & (column == np.floor(column)))
         if bad.any():
             row = int(np.argmax(bad))
             refuse_grade(column[row].item(), place, row)
@@ -181,9 +182,13 @@ def grades(values: Sequence[object] | np.ndarray[tuple[int], np.dtype[np.generic
 
 
 def _grade(value: object, place: Place, row: int) -> int:
-    if isinstance(value, numbers.Real) and np.isfinite(float(value)) and value == int(value):
-        return max(-2 * LARGEST_GRADE, min(2 * LARGEST_GRADE, int(value)))
-    refuse_grade(value, place, row)
+    if not isinstance(value, (numbers.Real, Decimal)) or value != value:
+        refuse_grade(value, place, row)
+    # Cut before the cast: a grade beyond any machine word is still only too large.
+    number = float(max(-2 * LARGEST_GRADE, min(2 * LARGEST_GRADE, value)))
+    if not number.is_integer():
+        refuse_grade(value, place, row)
+    return int(number)
 
 
 def grade_text(text: str, place: Place, row: int) -> int:
@@ -236,19 +241,15 @@ def first_judgments(query: Codes, doc: pl.Series, grade: Ints, place: Place, que
     if first.height != table.unique([*pair, "grade"]).height:
         both = table.join(first.select(*pair, first="row", before="grade"), on=pair, how="inner")
         clash = both.filter(pl.col("grade") != pl.col("before")).sort("row").select("first", "row", "before", "grade")
-        _refuse_clash(*clash.row(0), place, queries[int(query[clash["row"][0]])], doc[int(clash["row"][0])])
+        earlier, row, before, grade_now = clash.row(0)
+        pair_shown = f"query {shown(queries[query[row]])}, document {shown(doc[row])}"
+        _refuse_clash(pair_shown, earlier, row, f"{before} and {grade_now}", place)
     return first["row"].to_numpy().astype(np.int64)
 
 
-def _refuse_clash(first: int, row: int, before: int, grade: int, place: Place, query: str, doc: str) -> NoReturn:
+def _refuse_clash(pair: str, earlier: int, row: int, both: str, place: Place) -> NoReturn:
     where, line = place(row)
-    lines = f" (lines {place(first)[1]} and {line})" if line is not None else ""
-    pair = f"query {shown(query)}, document {shown(doc)}"
-    raise InputError(
-        f"{pair} is judged twice with different grades, {before} and {grade}{lines}",
-        where=where,
-        line=line,
-        legal="one grade for each query and document",
-        mend="Keep one of the two. Diversity qrels (a subtopic in the second column) must be reduced to one grade "
-        "per document first.",
-    )
+    lines = f" (lines {place(earlier)[1]} and {line})" if line is not None else ""
+    mend = "Keep one of the two. Diversity qrels (a subtopic in the second column) need one grade per document first."
+    what = f"{pair} is judged twice with different grades, {both}{lines}"
+    raise InputError(what, where=where, line=line, legal="one grade for each query and document", mend=mend)

@@ -39,7 +39,7 @@ class Stream:
         self.label = label
         self._close = close
         self._stored = _Stored(read, digest)
-        first = self._stored.read(_COMPRESSED_CHUNK)
+        first = self._stored.read(BLOCK)
         for magic, kind, mend in _REFUSED:
             if first.startswith(magic) and not (magic == b"BZh" and first[4:10] != b"1AY&SY"):
                 raise InputError(f"compressed as {kind}", where=label, legal="plain text or gzip", mend=mend)
@@ -61,7 +61,7 @@ class Stream:
         for piece in self._all():
             cut = piece.rfind(b"\n") + 1
             if cut:
-                yield rest + piece[:cut] if rest else piece[:cut]
+                yield rest + memoryview(piece)[:cut]
                 rest = piece[cut:]
             else:
                 rest += piece
@@ -86,7 +86,7 @@ class Stream:
         yield from self._pieces
 
     def _plain(self, first: bytes) -> Iterator[bytes]:
-        piece = first + self._stored.read(BLOCK - len(first)) if len(first) == _COMPRESSED_CHUNK else first
+        piece = first
         while piece:
             yield piece
             piece = self._stored.read(BLOCK)
@@ -172,8 +172,10 @@ def open_path(path: str | Path) -> Stream:
     label = str(path)
     if label == "-":
         return open_file(sys.stdin.buffer, "-")
+    if not label:
+        raise MissingInputError("the path is empty", legal="a path, or - for standard input")
     try:
-        file = Path(path).open("rb", buffering=0) if label else None
+        file = Path(path).open("rb", buffering=0)  # noqa: SIM115 - the stream closes it
     except IsADirectoryError:
         raise InputError("is a folder", where=label, legal="a file", mend="Name one of the files inside it.") from None
     except (OSError, ValueError) as error:
@@ -184,8 +186,6 @@ def open_path(path: str | Path) -> Stream:
         raise MissingInputError(
             what, where=shown_label(label), mend=mend or "Check the path and its permissions."
         ) from error
-    if file is None:
-        raise MissingInputError("the path is empty", legal="a path, or - for standard input")
     try:
         return Stream(file.read, label, digest=True, close=file.close)
     except BaseException:

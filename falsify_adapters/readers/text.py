@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from falsify_adapters.errors import InputError
 from falsify_adapters.model import Codes, Floats, Ints
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _BLANK, _TAB, _NEWLINE, _HASH = 32, 9, 10, 35
 _BOM = b"\xef\xbb\xbf"
+_SLICE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,13 @@ class LineMap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """The columns of a text. value: (L,) doubles for scores, whole numbers for grades and ranks, None without any."""
+    """The columns of a text. score, whole: (L,) the value, by the layout's kind in the one or the other, else None."""
 
     queries: tuple[str, ...]
     query: Codes
     doc: pl.Series
-    value: Floats | Ints | None
+    score: Floats | None
+    whole: Ints | None
     rank: Codes | None
     lines: LineMap
     left_over: int
@@ -129,11 +132,13 @@ def read_table(stream: Stream, layout: Layout) -> Table:
     rank = None
     if layout.rank is not None and not any(f["rank"].null_count() for f in frames):
         rank = np.concatenate([f["rank"].to_numpy() for f in frames])
+    value = None if layout.value is None else np.concatenate([f["value"].to_numpy() for f in frames])
     return Table(
         queries=tuple(coder.codes),
         query=np.concatenate(query),
         doc=pl.concat([f["doc"] for f in frames], rechunk=True),
-        value=None if layout.value is None else np.concatenate([f["value"].to_numpy() for f in frames]),
+        score=value if layout.kind == "score" else None,
+        whole=value if layout.kind != "score" else None,
         rank=rank,
         lines=LineMap(np.concatenate(skipped)),
         left_over=left_over,
@@ -146,7 +151,7 @@ def _looked_over(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, int]]:
     with ThreadPoolExecutor(1, thread_name_prefix="regular") as pool:
         for number, raw in enumerate(stream.blocks()):
             block = raw.removeprefix(_BOM) if number == 0 else raw
-            if b"\r\n" in block:
+            if b"\r" in block:
                 block = block.replace(b"\r\n", b"\n")
             width = 0 if layout.header and number == 0 else layout.width
             ready, waiting = waiting, (block, pool.submit(_regular_lines, block, width))
@@ -157,21 +162,35 @@ def _looked_over(stream: Stream, layout: Layout) -> Iterator[tuple[bytes, int]]:
 
 
 def _regular_lines(block: bytes, width: int) -> int:
-    """The number of lines of a regular block; 0 where it is not regular (width 0: never)."""
-    data = np.frombuffer(block, dtype=np.uint8)
+    """The number of lines of a regular block; 0 where it is not regular (width 0: never).
+
+    Goes by slices of whole lines that stay in the processor's cache.
+    """
+    separator = next((c for c in block if c <= _BLANK), 0)
+    if not width or separator not in (_BLANK, _TAB):
+        return 0
+    marks = np.array([separator] * (width - 1) + [_NEWLINE], dtype=np.uint8)
+    lines, start = 0, 0
+    while start < len(block):
+        end = block.rfind(b"\n", start, start + _SLICE) + 1 or len(block)
+        regular = _regular_slice(np.frombuffer(block, np.uint8, end - start, start), marks)
+        if not regular:
+            return 0
+        lines, start = lines + regular, end
+    return lines
+
+
+def _regular_slice(data: NDArray[np.uint8], marks: NDArray[np.uint8]) -> int:
+    """`_regular_lines` of whole lines. marks: the separators of one line and its newline."""
     cuts = np.flatnonzero(data <= _BLANK)
-    if not width or not len(cuts) or len(cuts) % width:
-        return 0
-    marks = data[cuts].reshape(-1, width)
-    separator = marks[0, 0] if width > 1 else _BLANK
-    single = cuts[0] > 0 and bool((np.diff(cuts) > 1).all())
-    if not single or separator not in (_BLANK, _TAB):
-        return 0
-    if not (marks[:, :-1] == separator).all() or not (marks[:, -1] == _NEWLINE).all():
+    width = len(marks)
+    if not len(cuts) or len(cuts) % width or cuts[0] == 0 or (np.diff(cuts) == 1).any():
         return 0
     starts = cuts[width - 1 : -1 : width] + 1
-    comments = data[0] == _HASH or bool((data[starts] == _HASH).any())
-    return 0 if comments else len(marks)
+    if data[0] == _HASH or (data[starts] == _HASH).any():
+        return 0
+    found = data[cuts].reshape(-1, width)
+    return len(found) if (found == marks).all() else 0
 
 
 def _check_bytes(block: bytes, label: str, first_line: int) -> None:

@@ -50,7 +50,7 @@ def read_trec(stream: Stream, what: What, name: str | None = None) -> Run | Qrel
         return _run(stream, read_table(stream, _TREC_RUN), name, [])
     lines = _first_lines(stream)
     if lines and all(_is_run_line(line) for line in lines):
-        _refuse_swapped(stream, "a run", "qrels", _QRELS)
+        _refuse_swapped(stream, "a run, where qrels are expected", _QRELS)
     return _qrels(stream, read_table(stream, _TREC_QRELS), [])
 
 
@@ -76,7 +76,7 @@ def read_msmarco(stream: Stream, what: What, name: str | None = None) -> Run | Q
         return _qrels(stream, read_table(stream, _PAIRS), [flag])
     if width == 4:
         if all(line[1:2] in (["0"], ["Q0"]) for line in _first_lines(stream)):
-            _refuse_swapped(stream, "qrels", "a run", _RUN_FORMS)
+            _refuse_swapped(stream, "qrels, where a run is expected", _RUN_FORMS)
         table = read_table(stream, _RANKS_SCORES)
         _check_ranks_and_scores(table, stream)
         flag = Flag("format_recognised", f"{stream.label}: read as query document rank score.")
@@ -111,11 +111,9 @@ def _is_run_line(line: list[str]) -> bool:
     return len(line) == 6 and line[1].upper() == "Q0" and bool(number.fullmatch(line[3]) and number.fullmatch(line[4]))
 
 
-def _refuse_swapped(stream: Stream, looks_like: str, wanted: str, legal: str) -> NoReturn:
+def _refuse_swapped(stream: Stream, looks_like: str, legal: str) -> NoReturn:
     mend = "Qrels come first, runs after them: are the two swapped?"
-    raise InputError(
-        f"looks like {looks_like}, where {wanted} are expected", where=stream.label, legal=legal, mend=mend
-    )
+    raise InputError(f"looks like {looks_like}", where=stream.label, legal=legal, mend=mend)
 
 
 def _check_ranks(table: Table, stream: Stream) -> None:
@@ -123,7 +121,7 @@ def _check_ranks(table: Table, stream: Stream) -> None:
 
     Whole-number scores of a reranker (5, 4, 1) would otherwise be read upside down.
     """
-    rank = np.asarray(table.value)
+    rank = np.asarray(table.whole)
     order = np.lexsort((rank, table.query))
     same = table.query[order][1:] == table.query[order][:-1]
     first = np.append(True, ~same)
@@ -139,7 +137,7 @@ def _check_ranks(table: Table, stream: Stream) -> None:
 
 def _check_ranks_and_scores(table: Table, stream: Stream) -> None:
     """Four columns are a run only where ranks differ within a query and scores do not rise with them."""
-    rank, score = np.asarray(table.rank), np.asarray(table.value)
+    rank, score = np.asarray(table.rank), np.asarray(table.score)
     order = np.lexsort((rank, table.query))
     same = table.query[order][1:] == table.query[order][:-1]
     off = same & ((np.diff(rank[order]) < 1) | (np.diff(score[order]) > 0))
@@ -166,9 +164,10 @@ def _flags(table: Table, width: int) -> list[Flag]:
 
 
 def _run(stream: Stream, table: Table, name: str | None, flags: list[Flag]) -> Run:
-    ranks_only = table.value is not None and table.value.dtype.kind == "i"
-    score = -table.value.astype(np.float64) if ranks_only else table.value
-    rank = table.value.astype(np.int32) if ranks_only else table.rank
+    score, rank = table.score, table.rank
+    if score is None:
+        whole = np.asarray(table.whole)
+        score, rank = -whole.astype(np.float64), whole.astype(np.int32)
     return build.make_run(
         name or build.run_name(stream.label),
         table.queries,
@@ -183,7 +182,7 @@ def _run(stream: Stream, table: Table, name: str | None, flags: list[Flag]) -> R
 
 
 def _qrels(stream: Stream, table: Table, flags: list[Flag]) -> Qrels:
-    grade = np.ones(len(table.query), dtype=np.int64) if table.value is None else table.value
+    grade = np.ones(len(table.query), dtype=np.int64) if table.whole is None else table.whole
     return build.make_qrels(
         table.queries,
         table.query,
