@@ -1,3 +1,27 @@
 """Is this retrieval score real? The four-null gate and the noise floor, on the tools people already use."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from falsify_adapters.check import gate as gate
+    from falsify_adapters.report.data import GateReport as GateReport
+
 __version__ = "0.1.0"
+__all__ = ["GateReport", "__version__", "gate"]
+
+# Public names and the modules they live in, loaded at first use: a bare import stays as cheap as numpy's.
+_WHERE = {"gate": "falsify_adapters.check", "GateReport": "falsify_adapters.report.data"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -109,10 +109,10 @@ def variance(
 
 
 def _draws(measure: Measure, judgments: Judgments, size: Ints, depth: Ints, inside: Mask | None) -> _Draws:
-    if measure.family not in KERNEL_FAMILIES:
+    if not measure.has_kernel:
         raise MeasureError(
             f"{measure} has no formula for its expectation under random ranking",
-            legal=", ".join(KERNEL_FAMILIES),
+            legal=", ".join(KERNEL_FAMILIES) + ", with cutoff, level and gain only",
             mend="Simulate it through the backend.",
         )
     q = judgments.n_queries

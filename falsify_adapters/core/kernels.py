@@ -105,6 +105,8 @@ def gold_stats(measure: Measure, judgments: Judgments) -> GoldStats:
 
 def evaluate(measure: Measure, hits: Hits, n_pairs: int, stats: GoldStats) -> Floats:
     """Value of every pair, (n_pairs,); `stats` has one row per pair. Pairs without gold are 0."""
+    if not measure.has_kernel:
+        raise MeasureError(f"{measure} has no kernel")
     level = relevant_from(measure)
     keep = hits.grade >= (0 if measure.family == "bpref" else level)
     if measure.cutoff is not None:
@@ -146,9 +148,7 @@ def evaluate(measure: Measure, hits: Hits, n_pairs: int, stats: GoldStats) -> Fl
         bound = np.minimum(stats.relevant, stats.nonrelevant)[pair]
         share = np.minimum(above, stats.relevant[pair]) / np.maximum(bound, 1)
         return total(np.where(bad == 1, 0.0, 1.0 - np.where(above > 0, share, 0.0))) / gold
-    if family == "ERR":
-        return _err(pair, r, grade, n_pairs)
-    raise MeasureError(f"{measure} has no kernel")
+    return _err(pair, r, grade, n_pairs)
 
 
 def _err(pair: Ints, r: Floats, grade: Ints, n_pairs: int) -> Floats:

@@ -1,0 +1,167 @@
+"""S[i,j]: every list graded against every gold set that it touches.
+
+For measures that are 0 without a retrieved gold document only overlapping pairs have a value; they come from joining
+the hits of the lists with the qrels on the document. Nothing else is ever graded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from falsify_adapters.core.kernels import Hits, relevant_from
+from falsify_adapters.measures import Measure
+from falsify_adapters.model import Floats, Ints, Judgments, Lists
+
+LOWEST_GRADE = -(2**30)
+ALL_PAIRS = 40_000  # pairs graded at most for a measure that is not 0 without a gold hit
+BLOCK = 4_000_000  # hits expanded at a time: bounds memory, never changes a value
+
+# (hits, owner (n_pairs,) query whose judgments grade the pair, length (n_pairs,) documents in the list) -> values
+Grade = Callable[[Hits, Ints, Ints], Floats]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CrossScores:
+    """S as a sparse matrix, pairs ascending by (i, j); pairs that are not listed are 0.
+
+    i, j: (n,) list and gold set; value: (n,); own: (Q,) the diagonal, S[i,i]. Where only some of the gold sets were
+    graded, each value off the diagonal stands for several and is scaled up, and `se` is the standard error of the
+    mean of S (0 where all were graded).
+    """
+
+    n_queries: int
+    i: Ints
+    j: Ints
+    value: Floats
+    own: Floats
+    se: float = 0.0
+
+    def row_means(self, weight: Floats) -> Floats:
+        """(Q,) sum over j of weight[j] S[i,j]."""
+        return np.bincount(self.i, self.value * weight[self.j], minlength=self.n_queries).astype(np.float64)
+
+    def dense(self) -> Floats:
+        out = np.zeros((self.n_queries, self.n_queries))
+        out[self.i, self.j] = self.value
+        return out
+
+
+def gold_level(measure: Measure) -> int:
+    """The lowest grade that is gold to the measure."""
+    return relevant_from(measure)
+
+
+def lowest_grade(measure: Measure) -> int:
+    """The lowest grade whose documents the measure looks at: bpref sees judged non-relevant ones too, and a measure
+    without a kernel may see anything."""
+    if measure.family == "bpref":
+        return 0
+    return gold_level(measure) if measure.has_kernel else LOWEST_GRADE
+
+
+def visible(measure: Measure, lists: Lists) -> NDArray[np.bool_]:
+    """(H,) the rows of the lists inside the measure's cutoff."""
+    if measure.cutoff is None:
+        return np.ones(len(lists.rank), bool)
+    return np.asarray(lists.rank <= measure.cutoff)
+
+
+def own_hits(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[Hits, Ints]:
+    """Each list's hits against its own judgments of every grade, negative ones included; and their rows in `lists`."""
+    key = judgments.query.astype(np.int64) * judgments.n_docs + judgments.doc
+    rows = np.flatnonzero(visible(measure, lists))
+    query = lists.query[rows].astype(np.int64)
+    wanted = query * judgments.n_docs + lists.doc[rows]
+    at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
+    found = key[at] == wanted if len(key) else np.zeros(len(wanted), bool)
+    rows = rows[found]
+    hits = Hits(query[found], lists.rank[rows].astype(np.int64), judgments.grade[at[found]].astype(np.int64))
+    return hits, rows
+
+
+def overlap_blocks(
+    measure: Measure, judgments: Judgments, lists: Lists, block: int = BLOCK
+) -> Iterator[tuple[Ints, Ints, Hits]]:
+    """Blocks of (i, j, hits) over all overlapping pairs, pairs ascending by (i, j); hits count pairs from 0."""
+    low = lowest_grade(measure)
+    rows = np.flatnonzero(judgments.grade >= low)
+    rows = rows[np.argsort(judgments.doc[rows], kind="stable")]
+    begin = np.searchsorted(judgments.doc[rows], np.arange(judgments.n_docs + 1)).astype(np.int64)
+    gold_query, gold_grade = judgments.query[rows].astype(np.int64), judgments.grade[rows].astype(np.int64)
+    seen = np.flatnonzero(visible(measure, lists))
+    fan = np.diff(begin)[lists.doc[seen]]
+    seen, fan = seen[fan > 0], fan[fan > 0]
+    query = lists.query[seen].astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(fan)])
+    # Cut between queries only, so that no pair is split over two blocks.
+    edge = np.searchsorted(query, np.arange(judgments.n_queries + 1))
+    a = 0
+    while a < judgments.n_queries:
+        b = int(np.searchsorted(total[edge], total[edge[a]] + block, side="right")) - 1
+        b = min(max(b, a + 1), judgments.n_queries)
+        part = slice(edge[a], edge[b])
+        a = b
+        n = fan[part]
+        if not len(n):
+            continue
+        where = np.repeat(begin[lists.doc[seen[part]]] - (np.cumsum(n) - n), n) + np.arange(int(n.sum()))
+        i, j = np.repeat(query[part], n), gold_query[where]
+        key = i * judgments.n_queries + j
+        order = np.argsort(key, kind="stable")  # ranks ascend within a list, so they ascend within a pair
+        key = key[order]
+        pairs, pair = np.unique(key, return_inverse=True)
+        rank = np.repeat(lists.rank[seen[part]].astype(np.int64), n)[order]
+        yield (
+            pairs // judgments.n_queries,
+            pairs % judgments.n_queries,
+            Hits(pair.astype(np.int64), rank, gold_grade[where][order]),
+        )
+
+
+def cross_scores(measure: Measure, judgments: Judgments, lists: Lists, grade: Grade, own: Floats) -> CrossScores:
+    """S over all overlapping pairs; `own` (Q,) is the diagonal, graded beforehand and kept as it is."""
+    parts = []
+    for i, j, hits in overlap_blocks(measure, judgments, lists):
+        value = grade(hits, j, lists.depth[i])
+        keep = (value != 0) & (i != j)
+        parts.append((i[keep], j[keep], value[keep]))
+    self_rows = np.flatnonzero(own)
+    parts.append((self_rows, self_rows, own[self_rows]))
+    i, j, value = (np.concatenate(x) for x in zip(*parts, strict=True))
+    order = np.lexsort((j, i))
+    return CrossScores(judgments.n_queries, i[order], j[order], value[order], own)
+
+
+def cross_scores_all(
+    measure: Measure, judgments: Judgments, lists: Lists, grade: Grade, own: Floats, rng: np.random.Generator
+) -> CrossScores:
+    """S for a measure that need not be 0 without a gold hit: all pairs, or every list against a sample of gold sets."""
+    n = judgments.n_queries
+    some = max(2, min(n, ALL_PAIRS // n))
+    chosen = np.sort(rng.permutation(n)[:some]) if some < n else np.arange(n)
+    key = (np.arange(n)[:, None] * n + chosen).ravel()
+    pair, rank, grades = [], [], []
+    for i, j, hits in overlap_blocks(measure, judgments, lists):
+        wanted = (i * n + j)[hits.pair]
+        at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+        keep = key[at] == wanted
+        pair.append(at[keep])
+        rank.append(hits.rank[keep])
+        grades.append(hits.grade[keep])
+    empty = [np.zeros(0, np.int64)]
+    hits = Hits(*(np.concatenate(x + empty) for x in (pair, rank, grades)))
+    i, j = key // n, key % n
+    value = grade(hits, j, lists.depth[i])
+    off = i != j
+    column = np.bincount(j[off], value[off], minlength=n)[chosen] / max(n - 1, 1)
+    se = float(column.std(ddof=1) * np.sqrt((1 - some / n) / some)) if some < n else 0.0
+    scale = (n - 1) / np.maximum(some - np.isin(np.arange(n), chosen), 1)
+    i, j, value = i[off], j[off], (value * scale[i])[off]
+    everyone = np.arange(n)
+    i, j, value = np.concatenate([i, everyone]), np.concatenate([j, everyone]), np.concatenate([value, own])
+    order = np.lexsort((j, i))
+    return CrossScores(n, i[order], j[order], value[order], own, se)

@@ -1,0 +1,92 @@
+"""Other orders of the same documents, as hits: ideal, tied ones at best and at worst, by popularity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from falsify_adapters.core.cross import gold_level, own_hits
+from falsify_adapters.core.kernels import Hits
+from falsify_adapters.measures import Measure
+from falsify_adapters.model import Ints, Judgments, Lists
+
+
+def best_order(hits: Hits) -> Hits:
+    """Each pair's hits moved to the front, highest grade first: the most that any order of the list can score."""
+    order = np.lexsort((-hits.grade, hits.pair))
+    pair = hits.pair[order]
+    first = np.searchsorted(pair, pair, side="left")
+    return Hits(pair, np.arange(len(pair)) - first + 1, hits.grade[order])
+
+
+def ideal_hits(measure: Measure, judgments: Judgments, inside: NDArray[np.bool_] | None, limit: Ints) -> Hits:
+    """The best list that the qrels and the pool allow, at most `limit` (Q,) documents long: gold, best grade first."""
+    gold = judgments.grade >= gold_level(measure)
+    if inside is not None:
+        gold &= inside
+    best = best_order(Hits(judgments.query[gold].astype(np.int64), np.zeros(0, np.int64), judgments.grade[gold]))
+    keep = best.rank <= limit[best.pair]
+    return Hits(best.pair[keep], best.rank[keep], best.grade[keep].astype(np.int64))
+
+
+def tie_extremes(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[Hits, Hits]:
+    """The worst and the best hits that any order of equally scored documents could give.
+
+    Within a tie group the best order puts judged documents first, highest grade first; the worst puts them last,
+    highest grade last. Documents below the cutoff take part where their group reaches above it.
+    """
+    uncut = Measure(measure.family, None, measure.rel, measure.gain, measure.params)
+    hits, row = own_hits(uncut, judgments, lists)
+    low, high = lists.tie_first[row].astype(np.int64), lists.tie_last[row].astype(np.int64)
+    order = np.lexsort((-hits.grade, low, hits.pair))
+    pair, grade, low, high = hits.pair[order], hits.grade[order], low[order], high[order]
+    group = np.flatnonzero(np.concatenate([[True], (pair[1:] != pair[:-1]) | (low[1:] != low[:-1])]))[: len(pair)]
+    size = np.diff(np.append(group, len(pair)))
+    place = np.arange(len(pair)) - np.repeat(group, size)
+    best = Hits(pair, low + place, grade)
+    back = np.lexsort((high - place, pair))
+    worst = Hits(pair[back], (high - place)[back], grade[back])
+    return worst, best
+
+
+def popularity_hits(measure: Measure, judgments: Judgments, lists: Lists) -> Hits:
+    """Hits of the popularity ranker: the most-often-gold documents (ties: lowest id), each query left out of its own
+    counts, as many as the system retrieved. Documents that are gold for no other query are not in its list."""
+    gold = np.flatnonzero(judgments.grade >= gold_level(measure))
+    query, doc, grade = judgments.query[gold], judgments.doc[gold].astype(np.int64), judgments.grade[gold]
+    count = np.bincount(doc, minlength=judgments.n_docs)
+    # One number per (count, id), ascending in the order of the list: the place of a document with some count.
+    labels = np.flatnonzero(count)
+    key = np.sort((count.max(initial=0) - count[labels]) * judgments.n_docs + labels)
+    pair, rank, grades = [], [], []
+    for q in np.unique(query):
+        own = query == q if len(query) < 1000 else slice(*np.searchsorted(query, [q, q + 1]))
+        mine = doc[own]
+        before = (count.max() - count[mine]) * judgments.n_docs + mine
+        after = before + judgments.n_docs  # one count less
+        listed = count[mine] > 1
+        # Those ahead by full counts, less the query's own that only seemed to be, plus its own that still are.
+        place = np.searchsorted(key, after) - np.searchsorted(np.sort(before), after)
+        place += np.searchsorted(np.sort(after), after)
+        keep = listed & (place < lists.depth[q])
+        pair.append(np.full(int(keep.sum()), q, np.int64))
+        rank.append(place[keep] + 1)
+        grades.append(grade[own][keep])
+    if not pair:
+        return Hits(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    p, r, g = np.concatenate(pair), np.concatenate(rank), np.concatenate(grades).astype(np.int64)
+    order = np.lexsort((r, p))
+    return Hits(p[order], r[order], g[order])
+
+
+def top_one(judgments: Judgments, inside: NDArray[np.bool_] | None) -> tuple[Judgments, NDArray[np.bool_] | None]:
+    """Judgments reduced to each query's single top-graded document (ties: lowest id), graded 1."""
+    gold = np.flatnonzero(judgments.grade > 0)
+    order = gold[np.lexsort((judgments.doc[gold], -judgments.grade[gold], judgments.query[gold]))]
+    query = judgments.query[order]
+    first = order[np.concatenate([[True], query[1:] != query[:-1]])[: len(order)]]
+    start = np.searchsorted(judgments.query[first], np.arange(judgments.n_queries + 1)).astype(np.int64)
+    one = Judgments(
+        judgments.queries, judgments.n_docs, start, judgments.doc[first], np.ones(len(first), np.int32)
+    )
+    return one, None if inside is None else inside[first]

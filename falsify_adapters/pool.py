@@ -1,0 +1,116 @@
+"""Where N comes from: how many documents a random ranking draws from, counted in the units that are scored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from falsify_adapters.core.cross import own_hits
+from falsify_adapters.errors import InputError, OptionError
+from falsify_adapters.measures import Measure
+from falsify_adapters.model import Pool
+from falsify_adapters.ranking import SHOWN, Coded, Ranked, codes_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PoolSpec = int | str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entrant:
+    """A ranked run with the qrels that it is ranked against."""
+
+    path: str
+    coded: Coded
+    ranked: Ranked
+
+
+def resolve(spec: PoolSpec, entrants: Sequence[Entrant], *, drop_self: bool = False) -> list[Pool]:
+    """The pool of each run. Raises OptionError or InputError where it is smaller than what was seen.
+
+    spec: a number; "observed": the distinct documents of the qrels and of all runs; "run": each query's own list;
+    "candidates:FILE": a candidate list per query (query, document); or a file of document ids, one a line.
+    """
+    text = str(spec).strip()
+    if isinstance(spec, (int, np.integer)) or re.fullmatch(r"[+-]?[0-9][0-9_,]*", text):
+        return _number(int(re.sub("[_,]", "", text)), entrants, drop_self)
+    if text == "observed":
+        return _everywhere(len(_seen(entrants)), "observed", entrants, drop_self)
+    if text == "run":
+        return [_own_lists(e) for e in entrants]
+    from falsify_adapters import pool_files
+
+    if text.startswith("candidates:"):
+        return pool_files.candidates(text.removeprefix("candidates:"), entrants)
+    return pool_files.ids(text, entrants, drop_self=drop_self)
+
+
+def _number(n: int, entrants: Sequence[Entrant], drop_self: bool) -> list[Pool]:
+    if n < 1:
+        raise OptionError(f"a pool of {n} documents", where="--pool", legal="a whole number from 1 up")
+    bound = sum(len(e.ranked.docs) for e in entrants) + entrants[0].coded.judgments.n_docs
+    if bound > n:
+        longest = max(entrants, key=lambda e: int(e.ranked.lists.depth.max(initial=0)))
+        deepest = int(longest.ranked.lists.depth.max(initial=0))
+        if deepest > n:
+            raise too_small(n, f"a list of {longest.path} alone holds {deepest}")
+        seen = len(_seen(entrants))
+        if seen > n:
+            raise too_small(n, f"qrels and runs name {seen} distinct documents")
+    return _everywhere(n, "given", entrants, drop_self)
+
+
+def too_small(n: int, seen: str) -> OptionError:
+    """A pool that contradicts the files."""
+    return OptionError(
+        f"a pool of {n} documents is too small: {seen}",
+        where="--pool",
+        legal="at least the documents seen, counted in the units that are scored (documents, not chunks)",
+        mend="Give the size of the whole collection, or --pool run where each list is its query's candidate pool.",
+    )
+
+
+def _seen(entrants: Sequence[Entrant]) -> pl.Series:
+    import polars as pl
+
+    docs = pl.concat([entrants[0].coded.docs, *(e.ranked.docs.unique() for e in entrants)])
+    return docs.unique()
+
+
+def _everywhere(n: int, source: str, entrants: Sequence[Entrant], drop_self: bool) -> list[Pool]:
+    """One collection of n documents for all queries, less the query itself where it is dropped and known to be one."""
+    known = _seen(entrants) if drop_self else None
+    return [Pool(sizes(n, e, known), source) for e in entrants]
+
+
+def sizes(n: int, entrant: Entrant, known: pl.Series | None) -> np.ndarray:
+    """(Q,) n, less one for queries whose own id is among the `known` documents."""
+    import polars as pl
+
+    queries = entrant.coded.judgments.queries
+    out = np.full(len(queries), n, np.int64)
+    if known is not None:
+        out -= pl.Series(queries, dtype=pl.String).is_in(known.implode()).to_numpy()
+    return out
+
+
+def _own_lists(entrant: Entrant) -> Pool:
+    judgments, lists = entrant.coded.judgments, entrant.ranked.lists
+    hits, rows = own_hits(Measure("AP"), judgments, lists)
+    key = judgments.query.astype(np.int64) * judgments.n_docs + judgments.doc
+    inside = np.zeros(len(key), bool)
+    inside[np.searchsorted(key, hits.pair * judgments.n_docs + lists.doc[rows])] = True
+    return Pool(lists.depth, "run", per_query=True, inside=inside)
+
+
+def some(ids: Sequence[str]) -> str:
+    """A few ids for a message."""
+    return ", ".join(repr(x) for x in ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
+
+
+__all__ = ["Entrant", "InputError", "PoolSpec", "codes_of", "resolve", "sizes", "some", "too_small"]

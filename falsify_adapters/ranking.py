@@ -1,0 +1,362 @@
+"""Rank once: query sets, self matches, ties, duplicates and depth are settled here and nowhere else.
+
+The order of the steps is part of the meaning: self documents are dropped, documents are ranked (score as a 32-bit
+float, descending; equal scores by document id, descending by bytes: trec_eval's rule), repeated documents keep their
+best place, lists are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from falsify_adapters.errors import InputError
+from falsify_adapters.model import Codes, Flag, Floats, Judgments, Lists, Qrels, Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Ties = Literal["trec", "input"]
+Duplicates = Literal["error", "best"]
+SHOWN = 5  # ids named in a message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """Qrels in codes with the ids behind them: `docs[code]` is a document id, codes ascend with its bytes."""
+
+    judgments: Judgments
+    docs: pl.Series
+    path: str
+
+    def subset(self, queries: Collection[str]) -> Coded:
+        """Only these queries (those of them that are judged), the document codes unchanged."""
+        j = self.judgments
+        keep = np.fromiter((q in queries for q in j.queries), bool, j.n_queries)
+        rows = np.repeat(keep, np.diff(j.start))
+        start = np.concatenate([[0], np.cumsum(np.diff(j.start)[keep])]).astype(np.int64)
+        names = tuple(q for q, k in zip(j.queries, keep, strict=True) if k)
+        return replace(self, judgments=Judgments(names, j.n_docs, start, j.doc[rows], j.grade[rows]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """A ranked run and what was found on the way.
+
+    missing: judged queries that the run does not answer; ignored: queries that are only in the run;
+    docs: document ids of the lists, repeats included (for counting a pool); flags: the findings.
+    """
+
+    lists: Lists
+    missing: tuple[str, ...]
+    ignored: tuple[str, ...]
+    docs: pl.Series
+    flags: tuple[Flag, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """Rows of a run on the way to its lists: row is the place in the source, single the score that ranks."""
+
+    row: NDArray[np.int64]
+    query: Codes
+    score: Floats
+    single: NDArray[np.float32]
+    doc: pl.Series
+
+    def take(self, rows: NDArray[np.int64]) -> _Table:
+        return _Table(self.row[rows], self.query[rows], self.score[rows], self.single[rows], self.doc.gather(rows))
+
+
+def code_qrels(qrels: Qrels) -> Coded:
+    """Qrels in codes: queries and documents ascending by the bytes of their ids."""
+    docs = qrels.doc.unique().sort()
+    doc = codes_of(qrels.doc, docs)
+    names = sorted(qrels.queries)  # code points ascend with UTF-8 bytes
+    place = {q: i for i, q in enumerate(names)}
+    query = np.array([place[q] for q in qrels.queries], np.int32)[qrels.query]
+    rows = np.lexsort((doc, query))
+    start = np.searchsorted(query[rows], np.arange(len(names) + 1)).astype(np.int64)
+    grade = qrels.grade[rows].astype(np.int32)
+    return Coded(Judgments(tuple(names), len(docs), start, doc[rows], grade), docs, qrels.source.path)
+
+
+def codes_of(ids: pl.Series, docs: pl.Series) -> Codes:
+    """(n,) place of each id in the sorted distinct `docs`, -1 where it is not among them."""
+    import polars as pl
+
+    found = ids.cast(pl.Enum(docs), strict=False).to_physical().cast(pl.Int32).fill_null(-1)
+    return found.to_numpy().astype(np.int32, copy=False)
+
+
+def rank(
+    run: Run,
+    coded: Coded,
+    *,
+    ties: Ties = "trec",
+    duplicates: Duplicates = "error",
+    depth: int | None = None,
+    drop_self: bool = False,
+) -> Ranked:
+    """Rank a run against coded qrels.
+
+    Raises InputError where no query or no document joins, where a document stands twice in a list with two scores
+    (unless `duplicates="best"`), or where `drop_self` would drop a document that is judged relevant.
+    """
+    judgments = coded.judgments
+    flags = list(run.flags)
+    query, missing, ignored = _join_queries(run, coded)
+    row = np.flatnonzero(query >= 0)
+    whole = len(row) == len(query)
+    single = (run.score if whole else run.score[row]).astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one score
+    table = _Table(
+        row,
+        query if whole else query[row],
+        run.score if whole else run.score[row],
+        single,
+        run.doc if whole else run.doc.gather(row),
+    )
+    if drop_self:
+        table, flag = _drop_self(table, run, coded)
+        flags += flag
+    table = _in_order(table, ties)
+    flags += _look_at_order(table, run)
+    table, flag = _one_of_each(table, run, judgments, duplicates)
+    flags += flag
+    lists, first, kept = _lists(table, codes_of(table.doc, coded.docs), judgments.n_queries, depth)
+    if not len(lists.doc):
+        raise _nothing_in_common(run, coded)
+    if not drop_self:
+        flags += _look_for_self(table, first, judgments)
+    return Ranked(lists, missing, ignored, table.doc if kept is None else table.doc.gather(kept), tuple(flags))
+
+
+def _join_queries(run: Run, coded: Coded) -> tuple[Codes, tuple[str, ...], tuple[str, ...]]:
+    """(L,) code of each row's query, -1 for queries without judgments; missing and ignored query ids."""
+    judgments = coded.judgments
+    place = {q: i for i, q in enumerate(judgments.queries)}
+    code = np.array([place.get(q, -1) for q in run.queries], np.int32)
+    here = set(run.queries)
+    missing = tuple(q for q in judgments.queries if q not in here)
+    ignored = tuple(sorted(q for q in run.queries if q not in place))
+    if len(missing) == judgments.n_queries:
+        raise InputError(
+            f"no query of the run is judged: the run has {_some(ignored)}, the qrels {coded.path} "
+            f"have {_some(judgments.queries)}",
+            where=run.source.path,
+            mend="Check that run and qrels belong together and spell query ids alike.",
+        )
+    return code[run.query], missing, ignored
+
+
+def _some(ids: Sequence[str]) -> str:
+    shown = ", ".join(repr(q) for q in ids[:SHOWN])
+    return f"{shown} and {len(ids) - SHOWN} more" if len(ids) > SHOWN else shown
+
+
+def _drop_self(table: _Table, run: Run, coded: Coded) -> tuple[_Table, list[Flag]]:
+    import polars as pl
+
+    judgments = coded.judgments
+    names = pl.Series(judgments.queries, dtype=pl.String).gather(table.query)
+    own = (names == table.doc).to_numpy()
+    if not own.any():
+        return table, []
+    code = codes_of(pl.Series(judgments.queries, dtype=pl.String), coded.docs)
+    relevant = judgments.query[(judgments.doc == code[judgments.query]) & (judgments.grade > 0)]
+    hit = np.intersect1d(table.query[own], relevant)
+    if len(hit):
+        names_hit = [judgments.queries[i] for i in hit]
+        raise InputError(
+            f"--drop-self would drop documents that are judged relevant for the query of the same id: "
+            f"{_some(names_hit)}",
+            where=run.source.path,
+            mend="Query ids and document ids only look alike here: leave --drop-self out.",
+        )
+    note = f"{int(own.sum())} documents that are their own query (same id) were dropped."
+    return table.take(np.flatnonzero(~own)), [Flag("self_dropped", note)]
+
+
+def _in_order(table: _Table, ties: Ties) -> _Table:
+    """Grouped by query (ascending), best first."""
+    same = table.query[1:] == table.query[:-1]
+    grouped = bool((same | (table.query[1:] > table.query[:-1])).all())
+    if not (grouped and bool((table.single[1:] <= table.single[:-1])[same].all())):
+        bits = table.single.view(np.uint32)
+        ascending = np.where(bits >> 31, ~bits, bits | np.uint32(0x80000000))  # floats as whole numbers, order kept
+        key = (table.query.astype(np.uint64) << np.uint64(32)) | (~ascending).astype(np.uint64)
+        table = table.take(np.argsort(key, kind="stable"))
+    if ties == "input":
+        return table
+    return _ties_by_id(table)
+
+
+def _tied(table: _Table) -> NDArray[np.bool_]:
+    """(n-1,) whether a row and the next are of one query and one score."""
+    return np.asarray((table.query[1:] == table.query[:-1]) & (table.single[1:] == table.single[:-1]))
+
+
+def _ties_by_id(table: _Table) -> _Table:
+    import polars as pl
+
+    tied = _tied(table)
+    if not tied.any():
+        return table
+    group = np.concatenate([[0], np.cumsum(~tied)])
+    inside = np.zeros(len(group), bool)
+    inside[1:], inside[:-1] = tied, tied | inside[:-1]
+    inside[1:] |= tied
+    place = np.flatnonzero(inside)
+    frame = pl.DataFrame({"group": group[place], "doc": table.doc.gather(place), "place": place})
+    frame = frame.sort("group", "doc", descending=[False, True], maintain_order=True)
+    rows = np.arange(len(group))
+    rows[place] = frame["place"].to_numpy()
+    return table.take(rows)
+
+
+def _look_at_order(table: _Table, run: Run) -> list[Flag]:
+    flags = []
+    same = table.query[1:] == table.query[:-1]
+    merged = same & (table.single[1:] == table.single[:-1]) & (table.score[1:] != table.score[:-1])
+    if merged.any():
+        flags.append(
+            Flag(
+                "scores_beyond_float32",
+                f"{int(merged.sum())} neighbouring scores differ only beyond 32-bit precision and count as tied, "
+                "as in trec_eval.",
+            )
+        )
+    if run.rank is not None:
+        written = run.rank[table.row]
+        against = same & (table.single[1:] < table.single[:-1]) & (written[1:] < written[:-1])
+        if against.any():
+            queries = len(np.unique(table.query[1:][against]))
+            flags.append(
+                Flag(
+                    "rank_contradicts_score",
+                    f"The rank column contradicts the scores in {queries} of {len(np.unique(table.query))} queries "
+                    f"({int(against.sum())} neighbouring pairs); scores decide, as in trec_eval. If the ranks are "
+                    "right, the scores are reversed or belong to something else.",
+                )
+            )
+    return flags
+
+
+def _one_of_each(
+    table: _Table, run: Run, judgments: Judgments, policy: Duplicates
+) -> tuple[_Table, list[Flag]]:
+    """Repeated documents of a list keep their best place; two scores for one document are an error by default."""
+    import polars as pl
+
+    # Equal (query, document) pairs have equal keys; the few pairs of rows with equal keys are then compared in full.
+    key = table.doc.hash().to_numpy() ^ (table.query.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    ordered = np.sort(key)
+    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(twice):
+        return table, []
+    place = np.flatnonzero(np.isin(key, twice))
+    frame = pl.DataFrame(
+        {"query": table.query[place], "doc": table.doc.gather(place), "score": table.score[place], "place": place}
+    )
+    first = frame.with_columns(
+        best=pl.col("place").min().over("query", "doc"), top=pl.col("score").max().over("query", "doc")
+    )
+    extra = first.filter(pl.col("place") != pl.col("best"))
+    if not len(extra):
+        return table, []
+    clash = extra.filter(pl.col("score") != pl.col("top"))
+    if policy == "error" and len(clash):
+        raise _two_scores(table, run, judgments, clash.row(0, named=True), len(clash))
+    keep = np.ones(len(key), bool)
+    keep[extra["place"].to_numpy()] = False
+    what = "identical lines" if not len(clash) else "repeated documents (best-ranked kept)"
+    return table.take(np.flatnonzero(keep)), [Flag("duplicates_removed", f"{len(extra)} {what} were dropped.")]
+
+
+def _two_scores(
+    table: _Table, run: Run, judgments: Judgments, clash: dict[str, object], n: int
+) -> InputError:
+    rows = [int(table.row[int(str(clash[k]))]) for k in ("best", "place")]
+    line_of = run.source.line_of
+    lines = sorted(line_of(r) for r in rows) if line_of else []
+    where = f"lines {lines[0]} and {lines[1]}: " if lines else ""
+    query = judgments.queries[int(str(clash["query"]))]
+    return InputError(
+        f"{where}document {clash['doc']!r} stands twice in the list of query {query!r}, with scores "
+        f"{clash['top']} and {clash['score']}" + (f" ({n} such documents in all)" if n > 1 else ""),
+        where=run.source.path,
+        legal="a document once per query",
+        mend="Use --duplicates best to keep the best-ranked one.",
+    )
+
+
+def _lists(
+    table: _Table, code: Codes, n_queries: int, depth: int | None
+) -> tuple[Lists, NDArray[np.int64], NDArray[np.int64] | None]:
+    """The lists; the rows of their first documents; the rows that the cut leaves (None: all)."""
+    begin = np.searchsorted(table.query, np.arange(n_queries + 1)).astype(np.int64)
+    full = np.diff(begin)
+    sizes = full if depth is None else np.minimum(full, depth)
+    rank = (np.arange(len(table.query)) - begin[table.query] + 1).astype(np.int32)
+    kept = None
+    hit = code >= 0
+    if (sizes < full).any():
+        inside = rank <= sizes[table.query]
+        kept = np.flatnonzero(inside)
+        hit &= inside
+    tied = _tied(table)
+    starts = np.flatnonzero(np.concatenate([[True], ~tied]))
+    ends = np.append(starts[1:], len(table.query))
+    # A tie group ends with the list as cut: what the cut removed cannot come back.
+    place = np.flatnonzero(hit)
+    group = np.searchsorted(starts, place, side="right") - 1
+    query = table.query[place]
+    first = rank[starts[group]]
+    last = np.minimum(first + (ends - starts)[group] - 1, sizes[query])
+    pair = np.flatnonzero(tied)
+    pair = pair[rank[pair] < sizes[table.query[pair]]]
+    first_tie = np.zeros(n_queries, np.int32)
+    with_tie, at = np.unique(table.query[pair], return_index=True)
+    first_tie[with_tie] = rank[pair[at]]
+    long = np.flatnonzero(sizes > 1)
+    head = np.searchsorted(starts, begin[long], side="right") - 1
+    lists = Lists(
+        depth=sizes.astype(np.int64),
+        start=np.searchsorted(query, np.arange(n_queries + 1)).astype(np.int64),
+        rank=rank[place],
+        doc=code[place],
+        tie_first=first.astype(np.int32),
+        tie_last=last.astype(np.int32),
+        first_tie=first_tie,
+        all_tied=bool(len(long) and ((ends - starts)[head] >= sizes[long]).all()),
+    )
+    return lists, begin[:-1][full > 0], kept
+
+
+def _look_for_self(table: _Table, first: NDArray[np.int64], judgments: Judgments) -> list[Flag]:
+    import polars as pl
+
+    names = pl.Series(judgments.queries, dtype=pl.String).gather(table.query[first])
+    n = int((names == table.doc.gather(first)).sum())
+    if not n:
+        return []
+    return [
+        Flag(
+            "self_matches",
+            f"In {n} of {judgments.n_queries} queries the first document has the id of the query itself. Where "
+            "queries are documents of the collection (ArguAna, Quora), use --drop-self.",
+        )
+    ]
+
+
+def _nothing_in_common(run: Run, coded: Coded) -> InputError:
+    return InputError(
+        f"no document of the run occurs in the qrels {coded.path}: the run has {_some(run.doc.head(3).to_list())}, "
+        f"the qrels {_some(coded.docs.head(3).to_list())}",
+        where=run.source.path,
+        mend="Check that both speak of the same collection, and of documents alike (not chunks against documents).",
+    )
