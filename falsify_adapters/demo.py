@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from falsify_adapters.model import Floats, Ints
 
-QUERIES, DOCUMENTS, GOLD, CANDIDATES, SEED = 20, 200, 5, 8, 20
+QUERIES, DOCUMENTS, GOLD, CANDIDATES, SEED = 20, 200, 5, 8, 25
 MEASURE = "RR@10"
 SYSTEMS = ("good", "random", "popularity")
 
@@ -89,20 +89,25 @@ def run_demo() -> list[str | Text]:
     from falsify_adapters.report.text import summary_lines
 
     lines: list[str | Text] = [
-        f"One made benchmark, twice: {QUERIES} queries with {GOLD} gold documents each, three systems, {MEASURE}.",
+        f"One made benchmark, twice: {QUERIES} queries, {GOLD} gold documents each, {len(SYSTEMS)} systems, {MEASURE}.",
     ]
     found = results()
     for title, report in found.items():
-        lines += ["", title[0].upper() + title[1:], *summary_lines(report["results"], width=80, ascii_only=False)]
-    broken = list(found.values())[1]["results"]
-    good, random = broken[0], broken[1]
+        lines += ["", title[0].upper() + title[1:]]
+        lines += summary_lines(report["results"], report["settings"], width=80, numbers=False)
+    (_, sound), (_, broken) = found.items()
+    clean = {row["run"]: row for row in sound["results"]}
+    few = {row["run"]: row for row in broken["results"]}
     return [
         *lines,
         "",
         "What to see",
-        "- With 200 documents the good system is far from all four nulls. The random one is not, and the popularity",
-        "  cheat, which gives every query the same often-gold documents, fails A and D although its score is high.",
-        f"- With 8 candidates, 5 of them gold, a random order already scores {good['floor']:.3f}. The good system has",
-        f"  {good['score']:.3f} and the random one {random['score']:.3f}: the benchmark cannot tell them apart.",
-        "- The data did not change, only the pool did. Before comparing systems, look at the floor.",
+        "* 200 documents: the good system is far above all four nulls. The random one is",
+        f"  at the floor, {clean['random']['floor']:.3f}; {QUERIES} queries are too few to call even that a failure.",
+        f"* The popularity cheat gives every query the same list and scores {clean['popularity']['score']:.3f}. Null A",
+        "  catches it: other queries' gold does it as much good as their own.",
+        f"* 8 candidates, {GOLD} of them gold: a random order already scores {few['good']['floor']:.3f}. Good, random",
+        f"  and cheat get {few['good']['score']:.3f}, {few['random']['score']:.3f} and "
+        f"{few['popularity']['score']:.3f}; this benchmark cannot tell them apart.",
+        "* Queries, gold and systems are the same in both. Only the pool is not.",
     ]

@@ -13,6 +13,11 @@ NULLS = "ABCD"
 FROM_FLAGS = (
     ("nothing_judged", "Check that qrels and run belong together: no retrieved document is judged for its own query."),
     (
+        "no_signal_in_ties",
+        "Every score of a list is the same: the run was written without scores, or the scorer never ran. The order "
+        "is the tie rule's.",
+    ),
+    (
         "rank_contradicts_score",
         "The scores rise where the ranks say the opposite. Negate the scores, or rank by the file's order with "
         "--ties input.",
@@ -33,6 +38,17 @@ FROM_FLAGS = (
 )
 
 
+def toothless(result: Mapping[str, Any], settings: Mapping[str, Any]) -> set[str]:
+    """The nulls that say nothing here, as `null_toothless` flags them: no order could get tau under them."""
+    if not any(flag["code"] == "null_toothless" for flag in result["flags"]):
+        return set()
+    return {
+        name
+        for name, null in result["nulls"].items()
+        if name != "C" and null["reach"] is not None and null["reach"] < settings["tau"]
+    }
+
+
 def next_steps(result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     """Sentences that say what the verdict rests on and what to look at next; empty for PASS."""
     if result["verdict"] == "PASS":
@@ -40,24 +56,27 @@ def next_steps(result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[s
     codes = {flag["code"] for flag in result["flags"]}
     steps = [sentence for code, sentence in FROM_FLAGS if code in codes][:1]
     if result["verdict"] == "FAIL":
-        return [_failed(result, settings), *(steps or [_cause(result)])]
+        failed = _deciding(result, settings, "fail")
+        first = [_failed(result, settings, failed)] if failed else []
+        return [*first, *(steps or [_cause(result, failed, _deciding(result, settings, "pass"))])]
     return [*_undecided(result, settings), *steps]
 
 
-def _with(result: Mapping[str, Any], verdict: str) -> list[str]:
-    return [null for null in NULLS if null in result["nulls"] and result["nulls"][null]["verdict"] == verdict]
+def _deciding(result: Mapping[str, Any], settings: Mapping[str, Any], verdict: str) -> list[str]:
+    """The nulls with this verdict, those that say nothing left out."""
+    blunt = toothless(result, settings)
+    nulls = result["nulls"]
+    return [name for name in NULLS if name in nulls and name not in blunt and nulls[name]["verdict"] == verdict]
 
 
-def _failed(result: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    failed = _with(result, "fail")
+def _failed(result: Mapping[str, Any], settings: Mapping[str, Any], failed: list[str]) -> str:
     gap = min(result["nulls"][null]["delta"] for null in failed)
     which = "every null" if len(failed) == len(NULLS) else f"null{'s' * (len(failed) > 1)} {listed(failed)}"
     return f"Fails {which}: the smallest gap is {number(gap)}, and {settings['tau']:g} is asked for."
 
 
-def _cause(result: Mapping[str, Any]) -> str:
-    failed = set(_with(result, "fail"))
-    if failed == set(NULLS):
+def _cause(result: Mapping[str, Any], failed: list[str], passed: list[str]) -> str:
+    if "C" in failed and not passed and len(failed) > 1:
         return (
             "The lists are no better than random documents. Check that higher scores mean better, that query and "
             "document ids match the qrels, and that nothing was dropped on the way."
@@ -69,7 +88,7 @@ def _cause(result: Mapping[str, Any]) -> str:
             f"ranking. Between floor and ceiling there is room for {number(room)}; a larger pool or a smaller "
             "cutoff leaves more."
         )
-    if failed & {"A", "D"}:
+    if "A" in failed or "D" in failed:
         return (
             "The run scores about as much on other queries' gold: its answers hardly depend on the query. Compare "
             "with the popularity ranker, and look whether many queries get the same documents."
@@ -82,7 +101,7 @@ def _cause(result: Mapping[str, Any]) -> str:
 
 def _undecided(result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     judged, needed = result["queries"]["judged"], result["queries_needed"]
-    undecided = _with(result, "under-ns")
+    undecided = _deciding(result, settings, "under-ns")
     tau = f"{settings['tau']:g}"
     steps = []
     if undecided and all(result["nulls"][null]["ci"] is not None for null in undecided):

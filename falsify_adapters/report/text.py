@@ -14,13 +14,13 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from falsify_adapters.report.advice import NULLS, next_steps
+from falsify_adapters.report.advice import NULLS, next_steps, toothless
 from falsify_adapters.report.safe import count, interval, number, p_value, to_ascii, visible
 from falsify_adapters.report.tables import Cell, Column, Row, aligned, printed
 
 NAMES = {"A": "permuted gold", "B": "uniform gold", "C": "random retrieval", "D": "matched gold"}
 STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDER-NS": "bold yellow"}
-MARKS = {"pass": " ", "fail": "✗", "under-ns": "?"}
+MARKS = {"pass": " ", "fail": "✗", "under-ns": "?", "toothless": "·"}
 LOUD = ("nothing_judged",)
 DETAILS_UP_TO = 4  # rows; with more of them only those that did not pass are shown in full
 
@@ -37,7 +37,7 @@ def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_onl
     _head(page, report)
     if len(results) > 1:
         page.blank()
-        page.lines(summary_lines(results, width=page.width, ascii_only=ascii_only))
+        page.lines(summary_lines(results, report["settings"], width=page.width, ascii_only=ascii_only))
     if details == "auto":
         details = "all" if len(results) <= DETAILS_UP_TO else "some"
     for result in results:
@@ -102,7 +102,8 @@ class _Notes:
         return cls(numbered)
 
     def of_row(self, result: Mapping[str, Any]) -> list[int]:
-        return sorted(self.numbered[flag["code"], flag["message"]] for flag in result["flags"])
+        keys = {(flag["code"], flag["message"]) for flag in result["flags"]}
+        return sorted(n for key, n in self.numbered.items() if key in keys)
 
 
 def _head(page: _Page, report: Mapping[str, Any]) -> None:
@@ -129,19 +130,33 @@ def _shown(code: str) -> str:
     return code.replace("_", " ").upper() if code in LOUD else code
 
 
-def summary_lines(results: Sequence[Mapping[str, Any]], *, width: int, ascii_only: bool) -> list[Text]:
-    """One line per run and measure, and what the marks mean.
+def summary_lines(
+    results: Sequence[Mapping[str, Any]],
+    settings: Mapping[str, Any],
+    *,
+    width: int,
+    ascii_only: bool = False,
+    numbers: bool = True,
+) -> list[Text]:
+    """One line per run and measure, and what the marks mean; `numbers` of notes, where these are listed below.
 
     Where that is too wide, a run's name gets a line of its own above its measures.
     """
-    page, notes = _Page(width, False, ascii_only), _Notes.of(results)
-    flat = _summary_table(page, results, notes, grouped=False)
+    page, notes = _Page(width, False, ascii_only), _Notes.of(results if numbers else ())
+    flat = _summary_table(page, results, settings, notes, grouped=False)
     wide = max(cell_len(line.plain) for line in flat) > page.width
-    table = _summary_table(page, results, notes, grouped=True) if wide else flat
-    return [*table, _legend(page, results)]
+    table = _summary_table(page, results, settings, notes, grouped=True) if wide else flat
+    return [*table, _legend(page, results, settings)]
 
 
-def _summary_table(page: _Page, results: Sequence[Mapping[str, Any]], notes: _Notes, *, grouped: bool) -> list[Text]:
+def _summary_table(
+    page: _Page,
+    results: Sequence[Mapping[str, Any]],
+    settings: Mapping[str, Any],
+    notes: _Notes,
+    *,
+    grouped: bool,
+) -> list[Text]:
     columns = [Column("  measure")] if grouped else [Column("run"), Column("measure")]
     columns += [Column(name, right=True) for name in ("score", "floor", "ceiling")]
     columns += [Column(f"{null}  ", right=True) for null in NULLS]
@@ -156,7 +171,7 @@ def _summary_table(page: _Page, results: Sequence[Mapping[str, Any]], notes: _No
         measure = page.safe(result["measure"])
         cells: list[Cell] = ["  " + measure] if grouped else [name if run != last else "", measure]
         cells += [number(result[part], 3) for part in ("score", "floor", "ceiling")]
-        cells += [_gap(page, result["nulls"].get(null)) for null in NULLS]
+        cells += [_gap(page, result, settings, name) for name in NULLS]
         cells.append(Text(result["verdict"], style=STYLES[result["verdict"]]))
         cells.append(" ".join(str(n) for n in notes.of_row(result)))
         rows.append(cells)
@@ -164,21 +179,28 @@ def _summary_table(page: _Page, results: Sequence[Mapping[str, Any]], notes: _No
     return aligned(columns, rows, gap=1)
 
 
-def _gap(page: _Page, null: Mapping[str, Any] | None) -> Text:
+def _gap(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> Text:
+    null = result["nulls"].get(name)
     if null is None:
         return Text("-  ")
-    return Text(f"{number(null['delta'], 3)} {page.sign(MARKS[null['verdict']])}", style=_style(null["verdict"]))
+    verdict = _verdict(result, settings, name)
+    return Text(f"{number(null['delta'], 3)} {page.sign(MARKS[verdict])}", style=_style(verdict))
+
+
+def _verdict(result: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> str:
+    verdict: str = result["nulls"][name]["verdict"]
+    return "toothless" if name in toothless(result, settings) else verdict
 
 
 def _style(verdict: str) -> str:
-    return "" if verdict == "pass" else STYLES[verdict.upper()].removeprefix("bold ")
+    return STYLES[verdict.upper()].removeprefix("bold ") if verdict in ("fail", "under-ns") else ""
 
 
-def _legend(page: _Page, results: Sequence[Mapping[str, Any]]) -> Text:
+def _legend(page: _Page, results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Text:
     text = "A to D: gap between the score and each null"
-    seen = {null["verdict"] for result in results for null in result["nulls"].values()}
-    text += f"; {MARKS['fail']} fails" if "fail" in seen else ""
-    text += "; ? too few queries to tell" if "under-ns" in seen else ""
+    seen = {_verdict(result, settings, name) for result in results for name in result["nulls"]}
+    for verdict, words in (("fail", "fails"), ("under-ns", "too few queries"), ("toothless", "says nothing here")):
+        text += f"; {MARKS[verdict]} {words}" if verdict in seen else ""
     return Text(page.sign(text), style="dim")
 
 
@@ -189,7 +211,7 @@ def _block(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], 
     page.line(title, Text(result["verdict"], style=STYLES[result["verdict"]]))
     for text in _facts(page, result):
         page.prose(text, 2)
-    page.lines(_null_table(page, result))
+    page.lines(_null_table(page, result, settings))
     for text in _extras(page, result, settings):
         page.prose(text, 2)
     for text in next_steps(result, settings):
@@ -217,10 +239,12 @@ def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
 
 
 def _error(page: _Page, se: float | None) -> str:
-    return page.sign(f" ± {number(se)}") if se else ""
+    if not se:
+        return ""
+    return page.sign(f" ± {number(se) if se >= 0.00005 else f'{se:.0e}'}")
 
 
-def _null_table(page: _Page, result: Mapping[str, Any]) -> list[Text]:
+def _null_table(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Text]:
     nulls = {key: result["nulls"][key] for key in NULLS if key in result["nulls"]}
     reach = any(_blunt(result, null) for null in nulls.values())
     columns = [Column("null"), Column("expected", right=True), Column("gap", right=True)]
@@ -237,7 +261,8 @@ def _null_table(page: _Page, result: Mapping[str, Any]) -> list[Text]:
             p_value(null["p"]),
         ]
         row += [number(null["reach"], 3)] if reach else []
-        row.append(Text(null["verdict"], style=_style(null["verdict"])))
+        verdict = _verdict(result, settings, key)
+        row.append(Text(verdict, style=_style(verdict)))
         rows.append(row)
     return aligned(columns, rows, indent=2)
 

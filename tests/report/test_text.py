@@ -166,6 +166,25 @@ def test_the_reach_of_blunt_nulls_is_shown_only_where_there_are_any() -> None:
     assert re.search(r"A permuted gold .* 0\.030  pass", plain(blunt))
 
 
+def test_a_toothless_null_is_marked_and_blamed_for_nothing() -> None:
+    result = row("rerank", "nDCG@10", 0.9, [0.02, 0.02, 0.88, 0.02], ["pass", "under-ns", "fail", "fail"])
+    result["nulls"] = {
+        name: {**value, "reach": 0.03 if name != "C" else 1.0} for name, value in result["nulls"].items()
+    }
+    result["flags"] = [{"code": "null_toothless", "message": "Null A says nothing here."}]
+    text = " ".join(plain(result, good()).split())
+    assert "Fails null C:" in text
+    assert "comes from the pool" in text
+    assert "0.880 · 0.880 · 0.020 ✗ 0.880 ·" in text
+    assert "· says nothing here" in text
+
+
+def test_a_fail_without_a_failed_null_is_explained_by_its_flag() -> None:
+    text = plain(small(verdict="FAIL", flags=[{"code": "nothing_judged", "message": "NO JUDGED DOCUMENT."}]))
+    assert "-> Check that qrels and run belong together" in text
+    assert "Fails" not in text
+
+
 def test_ties_are_told_only_where_they_move_the_printed_score() -> None:
     assert "Ties:" not in plain(good(tied_queries=3, tie_span=[0.91189, 0.91191]))
     assert "Ties: 1 query with equal scores" in plain(good(tied_queries=1, tie_span=[0.90, 0.92]))
