@@ -179,7 +179,7 @@ def _additive(measure: Measure, judgments: Judgments, d: _Draws) -> tuple[Floats
         return m / d.gold, m / d.gold**2, gold_in, gold_in
     if measure.family == "RBP":
         p = float(measure.param("p"))
-        return 1.0 - p**m, (1.0 - p) / (1.0 + p) * (1.0 - p ** (2.0 * m)), gold_in, gold_in
+        return -np.expm1(m * np.log(p)), (p - 1.0) / (p + 1.0) * np.expm1(2.0 * m * np.log(p)), gold_in, gold_in
     gain = gains(judgments.grade[d.judged], measure.gain)
     query = np.searchsorted(d.query, judgments.query[d.judged])
     a, a2 = (np.bincount(query, g, minlength=len(m)) for g in (gain, gain**2))

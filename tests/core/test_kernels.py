@@ -203,6 +203,8 @@ def test_statistics_can_be_taken_for_other_lists() -> None:
 def test_what_cannot_be_computed_says_so() -> None:
     with pytest.raises(MeasureError, match="infAP has no kernel"):
         kernel(Measure("infAP"), [Pair((1,), ())])
+    with pytest.raises(MeasureError, match=r"P\(judged_only=True\)@5 has no kernel"):
+        kernel(Measure("P", 5, params=(("judged_only", True),)), [Pair((1,), ())])
     with pytest.raises(MeasureError, match=r"P needs a cutoff\. Legal: P@1"):
         kernel(Measure("P"), [Pair((1,), ())])
     with pytest.raises(MeasureError, match="ERR@10 is defined for grades up to 4, and query 'q001' has grade 5"):
