@@ -236,11 +236,15 @@ def _numbered(text: str, key: str, at: str | None, given: dict[str, Value]) -> t
     else:
         what = NUMBERED.get(stem)
     if what is None:
+        nearest = spell(family, number)
+        if stem in ("ndcg", "map") and number.isdigit():
+            nearest = f"{nearest} ({stem}_cut.{number})"
+        elif stem == "rbp":
+            nearest = f"RBP(p=0.{number.removeprefix('0.')})"
         said = text.strip()[: len(stem)]
-        cut = f"{stem}_cut.{number}" if stem in ("ndcg", "map") and number.isdigit() else None
         raise MeasureError(
             f"{text!r} is no measure: {said} takes no number after {sep!r} (trec_eval ignores it or stops)",
-            mend=f"Did you mean {spell(family, number)}{f' ({cut})' if cut else ''}?",
+            mend=f"Did you mean {nearest}?",
         )
     _add(text, given, what, number)
     return family, stem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from falsify_adapters.adapters.translate import NO_CUTOFF
+from falsify_adapters.adapters.translate import NO_CUTOFF, refuse_huge
 from falsify_adapters.errors import BackendError
 from falsify_adapters.measure_names import BY_NAME
 from falsify_adapters.measures import Measure
@@ -58,8 +58,12 @@ def refuse(measure: Measure, qrels: Mapping[str, Mapping[str, int]], run: Mappin
             legal=f"grades up to {_GDEVAL_TOP}",
             mend="Rescale the grades, or use nDCG@10." if measure.family == "ERR" else "Use --backend builtin or ranx.",
         )
+    refuse_huge(measure, qrels)
     if top > int(params.get("max_rel", top)):
-        raise BackendError(f"{measure} with a grade of {top}", mend=f"Write max_rel={top}, or rescale the grades.")
+        raise BackendError(
+            f"{measure} is for grades up to its max_rel, and one is {top}",
+            mend=f"Write max_rel={top}, or rescale the grades.",
+        )
     if measure.family == "Accuracy":
         for query, scores in run.items():
             seen = sorted(scores, key=scores.__getitem__, reverse=True)[: measure.cutoff]

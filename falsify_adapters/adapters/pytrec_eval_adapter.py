@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from falsify_adapters.adapters.translate import NO_CUTOFF, binary, decimal, elsewhere, judged, missing, ranked, require
+from falsify_adapters.adapters.translate import (
+    NO_CUTOFF,
+    binary,
+    decimal,
+    elsewhere,
+    judged,
+    missing,
+    ranked,
+    refuse_huge,
+    require,
+)
 from falsify_adapters.measures import Measure
 
 _PLAIN = {
@@ -57,6 +67,7 @@ class PytrecEvalBackend:
         self, measure: Measure, qrels: Mapping[str, Mapping[str, int]], run: Mapping[str, Mapping[str, float]]
     ) -> Sequence[float]:
         require(self, measure)
+        refuse_huge(measure, qrels)
         import pytrec_eval
 
         evaluator = pytrec_eval.RelevanceEvaluator(

@@ -71,12 +71,13 @@ class RanxBackend:
                 gold = {} if max(given.values()) >= measure.rel else {GOLD_NOT_RETRIEVED: measure.rel, NOT_RETRIEVED: 0}
                 grades[query] = {doc: g for doc, g in given.items() if g >= 0} | gold
         lists = ranked(qrels, run, measure.cutoff if measure.family == "RBP" else None)
-        threads = numba.get_num_threads()
+        name, threads = ranx_name(measure), numba.get_num_threads()
         try:
             with warnings.catch_warnings():
                 # numba's own remark on a loop counter of ranx's, at the first compilation.
                 warnings.simplefilter("ignore", numba.core.errors.NumbaTypeSafetyWarning)
-                values = ranx.evaluate(grades, lists, ranx_name(measure), return_mean=False, save_results_in_run=False)
+                # Asked for twice: a lone measure's values are looked up under its name without cutoff (KeyError).
+                values = ranx.evaluate(grades, lists, [name, name], return_mean=False)[name]
         finally:
             numba.set_num_threads(threads)
         return [float(v) for v in values]

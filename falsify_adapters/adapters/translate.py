@@ -23,6 +23,8 @@ UNJUDGED, NOT_RETRIEVED, GOLD_NOT_RETRIEVED = "unjudged", "nonrelevant", "gold"
 SUBTOPICS = ("alpha_nDCG", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
 # A cutoff that no list reaches.
 NO_CUTOFF = 2**31 - 1
+# 10 ms and 8 MB a query.
+HIGHEST_GRADE = 10**6
 
 
 def missing(module: str, extra: str) -> str | None:
@@ -59,6 +61,17 @@ def require(backend: Backend, measure: Measure) -> None:
     why = backend.why_not(measure)
     if why is not None:
         raise BackendError(why)
+
+
+def refuse_huge(measure: Measure, qrels: Judged) -> None:
+    """Raises BackendError where trec_eval's memory for nDCG, 8 bytes a query times the grade, would get out of hand."""
+    top = max((g for grades in qrels.values() for g in grades.values()), default=0)
+    if measure.family == "nDCG" and top > HIGHEST_GRADE:
+        raise BackendError(
+            f"{measure} with a grade of {top}: trec_eval's time and memory grow with the grade",
+            legal=f"grades up to {HIGHEST_GRADE}",
+            mend="Use --backend builtin, or put the grades on a scale of a few steps.",
+        )
 
 
 def judged(qrels: Judged) -> dict[str, dict[str, int]]:
