@@ -84,7 +84,7 @@ def _reciprocal_ranks(size: int, gold: int, depth: int, longest: int) -> Floats:
     value, _ = reciprocal_first_gold(n, after + 1, m)
     exactly = _all_beyond(size, depth, after)
     at_most = np.ones(longest)
-    # Before the loop: s = 0 of d + 0 gold documents; the first step brings s to 1, where `value` stands.
+    # Round s starts with `value` = E(d+s+1, s+1), and brings the two probabilities, of d+s gold documents, to d+s+1.
     out = np.zeros(longest)
     for s in range(longest):
         d = after[s:]
