@@ -104,10 +104,9 @@ def run_demo() -> list[str | Text]:
         "What to see",
         "* 200 documents: the good system is far above all four nulls. The random one is",
         f"  at the floor, {clean['random']['floor']:.3f}; {QUERIES} queries are too few to call even that a failure.",
-        f"* The popularity cheat gives every query the same list and scores {clean['popularity']['score']:.3f}. Null A",
-        "  catches it: other queries' gold does it as much good as their own.",
-        f"* 8 candidates, {GOLD} of them gold: a random order already scores {few['good']['floor']:.3f}. Good, random",
-        f"  and cheat get {few['good']['score']:.3f}, {few['random']['score']:.3f} and "
-        f"{few['popularity']['score']:.3f}; this benchmark cannot tell them apart.",
+        f"* The popularity cheat has one list for every query and scores {clean['popularity']['score']:.3f}. Null A",
+        "  catches it: other queries' gold serves it as well as their own.",
+        f"* 8 candidates, {GOLD} of them gold: a random order already scores {few['good']['floor']:.3f}, so even the",
+        f"  good system's {few['good']['score']:.3f} stays as undecided as the random one's {few['random']['score']:.3f}.",
         "* Queries, gold and systems are the same in both. Only the pool is not.",
     ]

@@ -181,7 +181,7 @@ class GateReport:
 
     def save(self, path: str | Path) -> None:
         """Write the report in the format of the file's ending: .json, or .txt for the table."""
-        from falsify_adapters.cli_common import to_json
+        from falsify_adapters.report.plain import to_json
         from falsify_adapters.report.text import render_gate
 
         path = Path(path)

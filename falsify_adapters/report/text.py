@@ -157,21 +157,24 @@ def _summary_table(
     *,
     grouped: bool,
 ) -> list[Text]:
-    columns = [Column("  measure")] if grouped else [Column("run"), Column("measure")]
-    columns += [Column(name, right=True) for name in ("score", "floor", "ceiling")]
+    distinct = {result["measure"] for result in results}
+    alone = page.safe(next(iter(distinct))) if len(distinct) == 1 else None  # then it heads the column of scores
+    columns = [Column("run")] if not grouped else []
+    columns += [Column("  measure" if grouped else "measure")] if grouped or not alone else []
+    columns += [Column(name, right=True) for name in ("score" if grouped else alone or "score", "floor", "ceil")]
     columns += [Column(f"{null}  ", right=True) for null in NULLS]
     columns += [Column("gate"), Column("notes" if notes.numbered else "")]
     rows: list[Row] = []
     last = None
     for result in results:
         run = (result["run"], result["path"])
-        name = page.safe(result["run"])
+        name, measure = page.safe(result["run"]), page.safe(result["measure"])
         if grouped and run != last:
             rows.append(Text(name))
-        measure = page.safe(result["measure"])
-        cells: list[Cell] = ["  " + measure] if grouped else [name if run != last else "", measure]
+        cells: list[Cell] = [] if grouped else [name if run != last or alone else ""]
+        cells += [("  " if grouped else "") + measure] if grouped or not alone else []
         cells += [number(result[part], 3) for part in ("score", "floor", "ceiling")]
-        cells += [_gap(page, result, settings, name) for name in NULLS]
+        cells += [_gap(page, result, settings, null) for null in NULLS]
         cells.append(Text(result["verdict"], style=STYLES[result["verdict"]]))
         cells.append(" ".join(str(n) for n in notes.of_row(result)))
         rows.append(cells)
@@ -245,7 +248,8 @@ def _error(page: _Page, se: float | None) -> str:
 
 
 def _null_table(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Text]:
-    nulls = {key: result["nulls"][key] for key in NULLS if key in result["nulls"]}
+    given = result["nulls"]
+    nulls = {key: given[key] for key in [*NULLS, *sorted(set(given) - set(NULLS))] if key in given}
     reach = any(_blunt(result, null) for null in nulls.values())
     columns = [Column("null"), Column("expected", right=True), Column("gap", right=True)]
     columns += [Column("95 % interval", right=True), Column("p", right=True)]
@@ -254,7 +258,7 @@ def _null_table(page: _Page, result: Mapping[str, Any], settings: Mapping[str, A
     rows: list[Row] = []
     for key, null in nulls.items():
         row: list[Cell] = [
-            f"{key} {NAMES[key]}",
+            f"{key} {NAMES[key]}" if key in NAMES else page.safe(key),
             number(null["mean"]) + _error(page, null["se"]),
             number(null["delta"]),
             interval(null["ci95"]),
