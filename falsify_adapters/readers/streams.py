@@ -16,6 +16,7 @@ from falsify_adapters.errors import InputError, MissingInputError
 BLOCK = 1 << 24
 LONGEST_LINE = 1 << 24
 LARGEST = 1 << 34
+_HEAD = 1 << 16
 _COMPRESSED_CHUNK = 1 << 22
 _GZIP = b"\x1f\x8b"
 
@@ -44,9 +45,9 @@ class Stream:
             if first.startswith(magic) and not (magic == b"BZh" and first[4:10] != b"1AY&SY"):
                 raise InputError(f"compressed as {kind}", where=label, legal="plain text or gzip", mend=mend)
         pieces = self._inflate(first) if first.startswith(_GZIP) else self._plain(first)
-        self._pieces = self._limited(pieces)
+        self._pieces = self._gathered(pieces)
         self._first = next(self._pieces, b"")
-        self.head = self._first[: 1 << 16]
+        self.head = self._first[:_HEAD]
 
     def __enter__(self) -> Stream:
         return self
@@ -119,14 +120,21 @@ class Stream:
         mend = "Fetch the file again, or test it with gzip -t."
         raise InputError(f"gzip that cannot be read: {why}", where=self.label, mend=mend) from error
 
-    def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        total = 0
+    def _gathered(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Pieces of a block or more, none but the last smaller: gzip members may be tiny, or empty."""
+        total, size, parts = 0, 0, list[bytes]()
         for piece in pieces:
-            total += len(piece)
+            parts.append(piece)
+            size += len(piece)
+            if size >= max(BLOCK, _HEAD) // 2:
+                total += size
+                yield b"".join(parts) if len(parts) > 1 else piece
+                size, parts = 0, []
             if total > LARGEST:
                 mend = "Split it by query, or cut the lists at the depth that the measure sees."
                 raise InputError(f"more than {LARGEST >> 30} GiB of text", where=self.label, mend=mend)
-            yield piece
+        if parts:
+            yield b"".join(parts)
 
 
 class _Stored:
