@@ -107,6 +107,7 @@ def run_demo() -> list[str | Text]:
         f"* The popularity cheat has one list for every query and scores {clean['popularity']['score']:.3f}. Null A",
         "  catches it: other queries' gold serves it as well as their own.",
         f"* 8 candidates, {GOLD} of them gold: a random order already scores {few['good']['floor']:.3f}, so even the",
-        f"  good system's {few['good']['score']:.3f} stays as undecided as the random one's {few['random']['score']:.3f}.",
+        f"  good system's {few['good']['score']:.3f} stays as undecided as the random one's "
+        f"{few['random']['score']:.3f}.",
         "* Queries, gold and systems are the same in both. Only the pool is not.",
     ]

@@ -76,6 +76,12 @@ def _failed(result: Mapping[str, Any], settings: Mapping[str, Any], failed: list
 
 
 def _cause(result: Mapping[str, Any], failed: list[str], passed: list[str]) -> str:
+    intervals = [result["nulls"][null]["ci"] for null in failed]
+    if intervals and all(ci is not None and ci[0] > 0 for ci in intervals):
+        return (
+            "The gap is above 0 with confidence, but smaller than tau: better than chance, by less than was asked for. "
+            "Where the measure leaves no room for more, choose another one, or a smaller tau, before looking at runs."
+        )
     if "C" in failed and not passed and len(failed) > 1:
         return (
             "The lists are no better than random documents. Check that higher scores mean better, that query and "

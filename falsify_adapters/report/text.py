@@ -43,7 +43,7 @@ def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_onl
     for result in results:
         if details == "all" or (details == "some" and result["verdict"] != "PASS"):
             _block(page, result, report["settings"], notes)
-    if notes.numbered:
+    if notes.messages:
         _list_notes(page, notes, results)
     if len(results) > 1:
         page.blank()
@@ -89,21 +89,30 @@ class _Page:
 
 @dataclass(frozen=True)
 class _Notes:
-    """The distinct flags of a report, numbered from 1 in order of first appearance."""
+    """The flags of a report by code, numbered from 1 in order of first appearance, with their distinct messages."""
 
-    numbered: dict[tuple[str, str], int]
+    messages: dict[str, list[str]]
 
     @classmethod
     def of(cls, results: Sequence[Mapping[str, Any]]) -> _Notes:
-        numbered: dict[tuple[str, str], int] = {}
+        messages: dict[str, list[str]] = {}
         for result in results:
             for flag in result["flags"]:
-                numbered.setdefault((flag["code"], flag["message"]), len(numbered) + 1)
-        return cls(numbered)
+                known = messages.setdefault(flag["code"], [])
+                if flag["message"] not in known:
+                    known.append(flag["message"])
+        return cls(messages)
+
+    def number(self, code: str) -> int:
+        return list(self.messages).index(code) + 1
 
     def of_row(self, result: Mapping[str, Any]) -> list[int]:
-        keys = {(flag["code"], flag["message"]) for flag in result["flags"]}
-        return sorted(n for key, n in self.numbered.items() if key in keys)
+        return sorted({self.number(flag["code"]) for flag in result["flags"] if flag["code"] in self.messages})
+
+    def own(self, result: Mapping[str, Any]) -> list[tuple[int, str]]:
+        """The row's messages that other rows have in other words: the list at the end shows only one of them."""
+        flags = result["flags"]
+        return [(self.number(f["code"]), f["message"]) for f in flags if len(self.messages[f["code"]]) > 1]
 
 
 def _head(page: _Page, report: Mapping[str, Any]) -> None:
@@ -163,7 +172,7 @@ def _summary_table(
     columns += [Column("  measure" if grouped else "measure")] if grouped or not alone else []
     columns += [Column(name, right=True) for name in ("score" if grouped else alone or "score", "floor", "ceil")]
     columns += [Column(f"{null}  ", right=True) for null in NULLS]
-    columns += [Column("gate"), Column("notes" if notes.numbered else "")]
+    columns += [Column("gate"), Column("notes" if notes.messages else "")]
     rows: list[Row] = []
     last = None
     for result in results:
@@ -219,8 +228,10 @@ def _block(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], 
         page.prose(text, 2)
     for text in next_steps(result, settings):
         page.prose(text, 5, "  ->")
-    if row := notes.of_row(result):
-        page.prose("notes " + " ".join(f"[{n}]" for n in row), 2)
+    for n, message in notes.own(result):
+        page.prose(page.safe(message), 6, f"{f'[{n}]':>5}")
+    if shared := [n for n in notes.of_row(result) if n not in dict(notes.own(result))]:
+        page.prose("notes " + " ".join(f"[{n}]" for n in shared), 2)
 
 
 def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
@@ -305,10 +316,12 @@ def _extras(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any])
 def _list_notes(page: _Page, notes: _Notes, results: Sequence[Mapping[str, Any]]) -> None:
     page.blank()
     page.line("Notes", style="bold")
-    for (code, message), n in notes.numbered.items():
+    for code, messages in notes.messages.items():
+        n = notes.number(code)
         rows = sum(n in notes.of_row(result) for result in results)
         share = f" ({rows} of {len(results)} rows)" if 1 < rows < len(results) else ""
-        page.prose(f"{page.safe(_shown(code))}: {page.safe(message)}{share}", 5, f" [{n}]")
+        alike = f" And {len(messages) - 1} alike." if len(messages) > 1 else ""
+        page.prose(f"{page.safe(_shown(code))}{share}: {page.safe(messages[0])}{alike}", 6, f"{f'[{n}]':>5}")
 
 
 def _verdict_line(results: Sequence[Mapping[str, Any]]) -> Text:

@@ -107,8 +107,17 @@ def test_many_rows_that_pass_are_one_line_each() -> None:
 def test_flags_are_listed_once_and_pointed_at() -> None:
     text = plain(good(), cheat(flags=[OBSERVED]), small())
     assert text.count("N is what qrels and runs hold") == 1
-    assert "(2 of 3 rows)" in text
+    assert "pool_observed (2 of 3 rows): N is" in text
     assert text.count("notes [1]") == 2
+
+
+def test_flags_of_one_code_with_several_messages_share_a_number() -> None:
+    flags = [[{"code": "ties", "message": f"{n} pairs are tied."}] for n in (3, 5, 5)]
+    text = plain(*(cheat(run=f"run{i}", flags=flags[i]) for i in range(3)))
+    assert "[1] ties: 3 pairs are tied. And 1 alike." in text
+    assert text.count("[1] 3 pairs are tied.") == 1
+    assert text.count("[1] 5 pairs are tied.") == 2
+    assert "[2]" not in text
 
 
 def test_nothing_judged_is_said_in_capitals_at_the_top() -> None:
@@ -139,6 +148,7 @@ def test_the_verdict_of_the_whole_is_the_worst(results: list[dict[str, Any]], fi
         (row("x", "RR@10", 0.8, [0.1, 0.79, 0.1, 0.1], ["pass", "fail", "pass", "pass"]), "that many queries share"),
         (cheat(flags=[{"code": "below_chance", "message": "-"}]), "reversed scores"),
         (cheat(flags=[{"code": "cannot_pass", "message": "-"}]), "Change the benchmark"),
+        (row("x", "AP", 0.06, [0.02] * 4, FAIL, half=0.01), "above 0 with confidence, but smaller than tau"),
         (small(), "About 131 queries like these would decide it; here are 50."),
         (small(), "level 98.75 %"),
     ],
