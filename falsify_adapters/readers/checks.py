@@ -35,6 +35,12 @@ def shown(value: object, longest: int = 80) -> str:
     return text if len(text) <= longest else f"{text[:longest]}..."
 
 
+def _is_missing(value: object) -> bool:
+    if isinstance(value, (numbers.Real, Decimal)):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
 def _refuse(what: str, place: Place, row: int, legal: str, mend: str) -> NoReturn:
     where, line = place(row)
     raise InputError(what, where=where, line=line, legal=legal, mend=mend)
@@ -75,7 +81,7 @@ def _id_text(value: object, kind: str, place: Place, row: int) -> str:
         return str(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_)):
         return str(int(value))
-    if value is None or value != value:
+    if _is_missing(value):
         _refuse(f"a {kind} id is missing ({value!r})", place, row, _LEGAL_ID, "Drop the row or fill in the id.")
     if isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_)):
         mend = "pandas makes whole numbers into floats where one is missing: read the ids as text (dtype=str)."
@@ -153,7 +159,7 @@ def refuse_score(value: object, place: Place, row: int) -> NoReturn:
         else:
             if not np.isfinite(number):
                 refuse_score(number, place, row)
-    elif value is None or value != value:
+    elif _is_missing(value):
         what, mend = "the score is not a number (NaN or missing)", "Drop the document or mend the system's scores."
     elif isinstance(value, numbers.Real):
         what = "the score is infinite, or beyond the range of a double"
@@ -218,7 +224,7 @@ def check_grades(column: Ints, place: Place, given: Callable[[int], object] | No
 def refuse_grade(value: object, place: Place, row: int) -> NoReturn:
     """Stop at a grade that is no whole number. value: the text of the file, or the object."""
     mend = "Grades are never rounded: scale them to whole numbers, or choose a threshold."
-    if value is None or value != value:
+    if _is_missing(value):
         _refuse("the grade is missing or NaN", place, row, _LEGAL_GRADE, "Drop the row: an unjudged document has none.")
     if isinstance(value, str):
         mend += " Check that the columns are in the right order."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -39,17 +40,25 @@ def read_object(source: object, what: What, name: str | None = None) -> Run | Qr
         if isinstance(source, Run) != (what == "run"):
             _refuse_kind(source, what, "a run" if isinstance(source, Run) else "qrels")
         return source
-    home = type(source).__module__.partition(".")[0]
     if isinstance(source, Mapping):
         return read_dict(source, what, name)
-    if home == "ranx" and type(source).__name__ in ("Run", "Qrels"):
+    if type(source).__module__.partition(".")[0] == "ranx" and type(source).__name__ in ("Run", "Qrels"):
         return read_ranx(source, what, name)
-    if home in ("pandas", "polars") and hasattr(source, "columns"):
+    if _is_frame(source):
         return read_frame(source, what, name)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, bytearray, np.ndarray)):
         return read_rows(source, what, name)
     what_it_is = f"{what} cannot be read from a {type(source).__name__}"
     raise InputError(what_it_is, legal=_LEGAL)
+
+
+def _is_frame(source: object) -> bool:
+    """A pandas or polars frame; a library that was never imported has made no objects."""
+    for library in ("pandas", "polars"):
+        kinds = [getattr(sys.modules.get(library), kind, None) for kind in ("DataFrame", "LazyFrame")]
+        if isinstance(source, tuple(kind for kind in kinds if isinstance(kind, type))):
+            return True
+    return False
 
 
 def _refuse_kind(source: object, what: What, is_a: str) -> NoReturn:
@@ -111,10 +120,10 @@ class Pairs(list[tuple[str, Any]]):
 
 def read_frame(frame: Any, what: What, name: str | None = None, source: Source | None = None) -> Run | Qrels:
     """A pandas or polars frame with the columns of ir_measures, PyTerrier or ranx; a run's `rank` is optional."""
-    home = type(frame).__module__.partition(".")[0]
-    if home == "polars" and hasattr(frame, "collect"):
+    if hasattr(frame, "collect"):
         frame = frame.collect()
-    source = source or Source(name or f"<{home} {type(frame).__name__}>")
+    library = type(frame).__module__.partition(".")[0]
+    source = source or Source(name or f"<{library} {type(frame).__name__}>")
     label = source.path
     names = [str(column) for column in frame.columns]
     query_name, doc_name, value_name = _columns(names, what, label)

@@ -73,7 +73,7 @@ def run_text(draw: st.DrawFn) -> str:
 
 
 @given(content=run_text(), block=st.sampled_from([1 << 24, 40, 7]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_runs_are_read_alike_by_all_paths(folder: Path, content: str, block: int) -> None:
     path = folder / "x"
     path.write_bytes(content.encode())
@@ -105,7 +105,7 @@ def test_runs_are_read_alike_by_all_paths(folder: Path, content: str, block: int
     value=st.text(alphabet="0123456789+-.eE_infatyx", min_size=1, max_size=6),
     other=st.sampled_from(["q Q0 e 2 1 t", "q Q0  e 2 1 t", "#", "q Q0 e 2 1"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_errors_do_not_depend_on_the_path_and_numbers_are_decimal(folder: Path, value: str, other: str) -> None:
     path = folder / "x"
     path.write_text(f"q Q0 c 1 9 t\nq Q0 d 1 {value} t\n{other}\n")
@@ -131,7 +131,7 @@ def test_errors_do_not_depend_on_the_path_and_numbers_are_decimal(folder: Path, 
     ),
     separator=st.sampled_from([" ", "\t", "  "]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_qrels_are_read_alike_and_repeats_settled(
     folder: Path, rows: list[tuple[str, str, str]], separator: str
 ) -> None:
