@@ -5,16 +5,19 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from falsify_adapters.core import floors
-from falsify_adapters.core.case import Case, GateResult, Settings
+from falsify_adapters.core.case import Case, ExtraScores, GateResult, Settings
+from falsify_adapters.core.cross import CrossScores, Grade
 from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.core.gate import examine
-from falsify_adapters.errors import BackendError, InputError, MeasureError, MissingInputError, OptionError
+from falsify_adapters.core.nulls import NullScores
+from falsify_adapters.errors import InputError, MeasureError, MissingInputError, OptionError
 from falsify_adapters.grading import Traits, grade_run
 from falsify_adapters.measures import Measure, MeasureLike, looks_to, parse_many, zero_without_gold
 from falsify_adapters.model import Flag, Floats, Run
@@ -85,34 +88,19 @@ def gate(
     settings = Settings(tau, alpha, n_boot, seed, null_d)
     entries = []
     tasks = [
-        _Task(plan, e.coded.judgments, e.ranked.lists, p, settings)
+        _Task(group, e.coded.judgments, e.ranked.lists, p, settings)
         for e, p in zip(entrants, pools, strict=True)
-        for plan in plans
+        for group in _groups(plans, jobs // len(entrants))
     ]
+    owner = [at for at in range(len(entrants)) for _ in _groups(plans, jobs // len(entrants))]
     say("grading", 0, len(tasks))
-    for n, answer in enumerate(_answers(tasks, jobs)):
+    for n, (at, answers) in enumerate(zip(owner, _all_answers(tasks, jobs), strict=True)):
         say("grading", n + 1, len(tasks))
-        at = n // len(plans)
-        entrant, table = entrants[at], tables[at]
-        flags = (*judged.flags, *entrant.ranked.flags, *_query_flags(entrant, tasks[n]), *twins[at])
-        entries.append(
-            Entry(
-                run=table.name,
-                path=table.path,
-                sha256=table.sha256,
-                result=replace(answer.result, flags=(*answer.result.flags, *answer.flags, *flags)),
-                score_source=answer.source,
-                verified_queries=answer.verified,
-                queries=entrant.coded.judgments.queries,
-                missing=entrant.ranked.missing,
-                ignored=entrant.ranked.ignored,
-                gold=gold_counts(answer.result.measure, entrant.coded.judgments),
-                first_tie=entrant.ranked.lists.first_tie,
-                depth=entrant.ranked.lists.depth,
-                pool_size=pools[at].size,
-                pool_source=pools[at].source,
-            )
-        )
+        entrant, pooled = entrants[at], pools[at]
+        common = (*judged.flags, *entrant.ranked.flags, *twins[at])
+        entries += [
+            _entry(a, tables[at], entrant, pooled, (*common, *_query_flags(a, entrant, pooled))) for a in answers
+        ]
     facts = QrelsFacts(
         judged.source.path,
         judged.source.sha256,
@@ -141,9 +129,9 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One measure of one run, ready to be judged in this process or another."""
+    """Measures of one run, ready to be judged in this process or another."""
 
-    plan: _Plan
+    plans: tuple[_Plan, ...]
     judgments: Judgments
     lists: Lists
     pool: Pool
@@ -197,50 +185,77 @@ def _plan(registry: Registry, backend: str, measure: Measure, extra_nulls: Seque
     return _Plan(measure, chosen, traits, spec, extra)
 
 
-def _answer(task: _Task) -> _Answer:
-    plan, judgments, lists, pool, settings = task.plan, task.judgments, task.lists, task.pool, task.settings
-    measure = plan.measure
-    graded = grade_run(measure, judgments, lists, pool, plan.backend, plan.traits, settings.n_boot)
-    case = Case(
-        measure, judgments, lists, pool, graded.grade, graded.own, graded.ideal, _floor(task, graded.exact),
-        graded.n_draws, plan.traits.zero, {null.name: _extra(null, task, graded.grade) for null in plan.extra},
-    )  # fmt: skip
-    return _Answer(examine(case, settings), graded.source, graded.verified, graded.flags)
-
-
-def _floor(task: _Task, exact: bool) -> Floats | None:
-    spec = task.plan.spec
-    if exact:
-        return floors.expectation(
-            task.plan.measure, task.judgments, task.pool.size, task.lists.depth, task.pool.inside
+def _answers(task: _Task) -> list[_Answer]:
+    judgments, lists, pool, n_boot = task.judgments, task.lists, task.pool, task.settings.n_boot
+    graded = [grade_run(p.measure, judgments, lists, pool, p.backend, p.traits, n_boot) for p in task.plans]
+    cases = [
+        Case(
+            p.measure, judgments, lists, pool, g.grade, g.own, g.ideal, _floor(p, task, g.exact), g.n_draws,
+            p.traits.zero, {null.name: _extra(null, p.measure, task, g.grade) for null in p.extra},
         )
-    if spec is not None and spec.floor is not None:
+        for p, g in zip(task.plans, graded, strict=True)
+    ]  # fmt: skip
+    results = examine(cases, task.settings)
+    return [_Answer(r, g.source, g.verified, g.flags) for r, g in zip(results, graded, strict=True)]
+
+
+def _floor(plan: _Plan, task: _Task, exact: bool) -> Floats | None:
+    depth, pool = task.lists.depth, task.pool
+    if exact:
+        return floors.expectation(plan.measure, task.judgments, pool.size, depth, pool.inside)
+    if plan.spec is not None and plan.spec.floor is not None:
         from falsify_adapters.adapters.spec_backend import floors as by_spec
 
-        return by_spec(spec, task.plan.measure, task.judgments, task.pool, task.lists.depth)
+        return by_spec(plan.spec, plan.measure, task.judgments, pool, depth)
     return None
 
 
-def _extra(null: ExtraNull, task: _Task, grade: Any) -> Any:
+def _extra(null: ExtraNull, measure: Measure, task: _Task, grade: Grade) -> ExtraScores:
     from falsify_adapters.offers import NullInput
 
-    def scores(cross: Any, n_draws: int, rng: np.random.Generator) -> Any:
-        given = NullInput(task.plan.measure, task.judgments, task.lists, task.pool, cross, grade)
-        return null.scores(given, n_draws, rng)
+    def scores(cross: CrossScores, n_draws: int, rng: np.random.Generator) -> NullScores:
+        return null.scores(NullInput(measure, task.judgments, task.lists, task.pool, cross, grade), n_draws, rng)
 
     return scores
 
 
-def _answers(tasks: Sequence[_Task], jobs: int) -> Iterable[_Answer]:
+def _groups(plans: Sequence[_Plan], parts: int) -> list[tuple[_Plan, ...]]:
+    """The measures of a run, in as many groups as there are processes for one run."""
+    parts = max(1, min(parts, len(plans)))
+    edges = [len(plans) * n // parts for n in range(parts + 1)]
+    return [tuple(plans[a:b]) for a, b in pairwise(edges)]
+
+
+def _all_answers(tasks: Sequence[_Task], jobs: int) -> Iterable[list[_Answer]]:
     if jobs == 1 or len(tasks) == 1:
-        yield from map(_answer, tasks)
+        yield from map(_answers, tasks)
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     # Spawned, not forked: polars and BLAS hold threads, and a forked thread pool deadlocks.
     with ProcessPoolExecutor(min(jobs, len(tasks)), multiprocessing.get_context("spawn")) as workers:
-        yield from workers.map(_answer, tasks)
+        yield from workers.map(_answers, tasks)
+
+
+def _entry(answer: _Answer, run: _RunFacts, entrant: Entrant, pool: Pool, flags: tuple[Flag, ...]) -> Entry:
+    result, judgments, lists = answer.result, entrant.coded.judgments, entrant.ranked.lists
+    return Entry(
+        run=run.name,
+        path=run.path,
+        sha256=run.sha256,
+        result=replace(result, flags=(*result.flags, *answer.flags, *flags)),
+        score_source=answer.source,
+        verified_queries=answer.verified,
+        queries=judgments.queries,
+        missing=entrant.ranked.missing,
+        ignored=entrant.ranked.ignored,
+        gold=gold_counts(result.measure, judgments),
+        first_tie=lists.first_tie,
+        depth=lists.depth,
+        pool_size=pool.size,
+        pool_source=pool.source,
+    )
 
 
 def _several(runs: Any) -> list[Any]:
@@ -254,7 +269,14 @@ def _several(runs: Any) -> list[Any]:
 
 
 def _enter(
-    source: Any, n: int, total: int, coded: Coded, queries: str, ties: str, duplicates: str, cut: int | None,
+    source: Any,
+    n: int,
+    total: int,
+    coded: Coded,
+    queries: str,
+    ties: str,
+    duplicates: str,
+    cut: int | None,
     drop_self: bool,
 ) -> tuple[Entrant, _RunFacts]:
     from falsify_adapters.readers import read_run
@@ -292,9 +314,9 @@ def _only(coded: Coded, path: str) -> Coded:
     return coded.subset(wanted)
 
 
-def _query_flags(entrant: Entrant, task: _Task) -> list[Flag]:
-    judgments, lists, ranked = task.judgments, task.lists, entrant.ranked
-    measure, n, flags = task.plan.measure, task.judgments.n_queries, []
+def _query_flags(answer: _Answer, entrant: Entrant, pool: Pool) -> list[Flag]:
+    judgments, ranked = entrant.coded.judgments, entrant.ranked
+    lists, measure, n, flags = ranked.lists, answer.result.measure, judgments.n_queries, []
     if ranked.missing:
         flags.append(
             Flag(
@@ -306,8 +328,7 @@ def _query_flags(entrant: Entrant, task: _Task) -> list[Flag]:
         flags.append(
             Flag(
                 "queries_ignored",
-                f"{len(ranked.ignored)} queries of the run have no judgments and are left out: "
-                f"{_few(ranked.ignored)}.",
+                f"{len(ranked.ignored)} queries of the run have no judgments and are left out: {_few(ranked.ignored)}.",
             )
         )
     without = [q for q, g in zip(judgments.queries, gold_counts(measure, judgments), strict=True) if not g]
@@ -325,7 +346,7 @@ def _query_flags(entrant: Entrant, task: _Task) -> list[Flag]:
             Flag("negative_grades", f"{negative} judgments have negative grades: they gain 0 and count as unjudged.")
         )
     k = measure.cutoff
-    short = 0 if k is None else int(((lists.depth > 0) & (lists.depth < np.minimum(k, task.pool.size))).sum())
+    short = 0 if k is None else int(((lists.depth > 0) & (lists.depth < np.minimum(k, pool.size))).sum())
     if short:
         flags.append(Flag("short_lists", f"{short} of {n} lists hold fewer than {k} documents."))
     return flags
@@ -350,7 +371,9 @@ def _twins(entrants: Sequence[Entrant]) -> list[list[Flag]]:
     for same in keys.values():
         for n in same if len(same) > 1 else ():
             others = ", ".join(entrants[m].path for m in same if m != n)
-            flags[n].append(Flag("identical_runs", f"The ranked lists are those of {others}: one witness, not several."))
+            flags[n].append(
+                Flag("identical_runs", f"The ranked lists are those of {others}: one witness, not several.")
+            )
     return flags
 
 
@@ -366,11 +389,10 @@ def _check_options(ties: str, queries: str, duplicates: str, null_d: str, **numb
             raise OptionError(f"{given!r} is not legal", where=option, legal=", ".join(allowed))
     for option in ("tau", "alpha"):
         if not 0.0 < numbers[option] < 1.0:
-            raise OptionError(f"{numbers[option]!r} is not legal", where=f"--{option}", legal="a number between 0 and 1")
+            raise OptionError(
+                f"{numbers[option]!r} is not legal", where=f"--{option}", legal="a number between 0 and 1"
+            )
     for option, least in (("n_boot", 100), ("depth", 1), ("jobs", 1)):
         if numbers[option] is not None and numbers[option] < least:
             name = option.replace("_", "-")
             raise OptionError(f"{numbers[option]!r} is not legal", where=f"--{name}", legal=f"{least} or more")
-
-
-__all__ = ["BackendError", "gate"]

@@ -116,6 +116,8 @@ def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, trai
 
     def grade(hits: Hits, owner: Ints, length: Ints) -> Floats:
         keep = hits.grade >= low
+        if measure.cutoff is not None and not traits.whole:
+            keep &= hits.rank <= measure.cutoff
         pair, rank, value = hits.pair[keep], hits.rank[keep], hits.grade[keep]
         begin = np.searchsorted(pair, np.arange(len(owner) + 1))
         out = np.zeros(len(owner))

@@ -31,13 +31,18 @@ def ids(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool
         outside = e.ranked.docs.unique()
         outside = outside.filter(~outside.is_in(docs.implode()))
         if len(outside):
-            raise too_small(len(docs), f"{len(outside)} documents of {e.path} are not in {path} ({some(outside.sort().head(6).to_list())})")
+            raise too_small(
+                len(docs),
+                f"{len(outside)} documents of {e.path} are not in {path} ({some(outside.sort().head(6).to_list())})",
+            )
         judgments = e.coded.judgments
         known = codes_of(docs, e.coded.docs)
         member = np.zeros(judgments.n_docs + 1, bool)
         member[known] = True  # -1, not judged, falls on the spare place
         inside = member[:-1][judgments.doc]
-        pools.append(Pool(sizes(len(docs), e, docs if drop_self else None), "file", inside=None if inside.all() else inside))
+        pools.append(
+            Pool(sizes(len(docs), e, docs if drop_self else None), "file", inside=None if inside.all() else inside)
+        )
     return pools
 
 

@@ -123,7 +123,7 @@ def rank(
     if drop_self:
         table, flag = _drop_self(table, run, coded)
         flags += flag
-    table = _in_order(table, ties)
+    table = _in_order(table, ties, judgments.n_queries)
     flags += _look_at_order(table, run)
     table, flag = _one_of_each(table, run, judgments, duplicates)
     flags += flag
@@ -181,11 +181,12 @@ def _drop_self(table: _Table, run: Run, coded: Coded) -> tuple[_Table, list[Flag
     return table.take(np.flatnonzero(~own)), [Flag("self_dropped", note)]
 
 
-def _in_order(table: _Table, ties: Ties) -> _Table:
-    """Grouped by query (ascending), best first."""
+def _in_order(table: _Table, ties: Ties, n_queries: int) -> _Table:
+    """One block per query, in any order of queries; best first within a block."""
     same = table.query[1:] == table.query[:-1]
-    grouped = bool((same | (table.query[1:] > table.query[:-1])).all())
-    if not (grouped and bool((table.single[1:] <= table.single[:-1])[same].all())):
+    blocks = int((~same).sum()) + 1
+    grouped = blocks == np.count_nonzero(np.bincount(table.query, minlength=n_queries))
+    if not (grouped and bool((~same | (table.single[1:] <= table.single[:-1])).all())):
         bits = table.single.view(np.uint32)
         ascending = np.where(bits >> 31, ~bits, bits | np.uint32(0x80000000))  # floats as whole numbers, order kept
         key = (table.query.astype(np.uint64) << np.uint64(32)) | (~ascending).astype(np.uint64)
@@ -246,9 +247,7 @@ def _look_at_order(table: _Table, run: Run) -> list[Flag]:
     return flags
 
 
-def _one_of_each(
-    table: _Table, run: Run, judgments: Judgments, policy: Duplicates
-) -> tuple[_Table, list[Flag]]:
+def _one_of_each(table: _Table, run: Run, judgments: Judgments, policy: Duplicates) -> tuple[_Table, list[Flag]]:
     """Repeated documents of a list keep their best place; two scores for one document are an error by default."""
     import polars as pl
 
@@ -277,9 +276,7 @@ def _one_of_each(
     return table.take(np.flatnonzero(keep)), [Flag("duplicates_removed", f"{len(extra)} {what} were dropped.")]
 
 
-def _two_scores(
-    table: _Table, run: Run, judgments: Judgments, clash: dict[str, object], n: int
-) -> InputError:
+def _two_scores(table: _Table, run: Run, judgments: Judgments, clash: dict[str, object], n: int) -> InputError:
     rows = [int(table.row[int(str(clash[k]))]) for k in ("best", "place")]
     line_of = run.source.line_of
     lines = sorted(line_of(r) for r in rows) if line_of else []
@@ -298,8 +295,10 @@ def _lists(
     table: _Table, code: Codes, n_queries: int, depth: int | None
 ) -> tuple[Lists, NDArray[np.int64], NDArray[np.int64] | None]:
     """The lists; the rows of their first documents; the rows that the cut leaves (None: all)."""
-    begin = np.searchsorted(table.query, np.arange(n_queries + 1)).astype(np.int64)
-    full = np.diff(begin)
+    full = np.bincount(table.query, minlength=n_queries)
+    head = np.flatnonzero(np.concatenate([[True], table.query[1:] != table.query[:-1]]))
+    begin = np.zeros(n_queries, np.int64)
+    begin[table.query[head]] = head
     sizes = full if depth is None else np.minimum(full, depth)
     rank = (np.arange(len(table.query)) - begin[table.query] + 1).astype(np.int32)
     kept = None
@@ -313,6 +312,7 @@ def _lists(
     ends = np.append(starts[1:], len(table.query))
     # A tie group ends with the list as cut: what the cut removed cannot come back.
     place = np.flatnonzero(hit)
+    place = place[np.argsort(table.query[place], kind="stable")]
     group = np.searchsorted(starts, place, side="right") - 1
     query = table.query[place]
     first = rank[starts[group]]
@@ -320,10 +320,9 @@ def _lists(
     pair = np.flatnonzero(tied)
     pair = pair[rank[pair] < sizes[table.query[pair]]]
     first_tie = np.zeros(n_queries, np.int32)
-    with_tie, at = np.unique(table.query[pair], return_index=True)
-    first_tie[with_tie] = rank[pair[at]]
+    first_tie[table.query[pair][::-1]] = rank[pair][::-1]  # ranks ascend within a query: the first is written last
     long = np.flatnonzero(sizes > 1)
-    head = np.searchsorted(starts, begin[long], side="right") - 1
+    top = np.searchsorted(starts, begin[long], side="right") - 1
     lists = Lists(
         depth=sizes.astype(np.int64),
         start=np.searchsorted(query, np.arange(n_queries + 1)).astype(np.int64),
@@ -332,9 +331,9 @@ def _lists(
         tie_first=first.astype(np.int32),
         tie_last=last.astype(np.int32),
         first_tie=first_tie,
-        all_tied=bool(len(long) and ((ends - starts)[head] >= sizes[long]).all()),
+        all_tied=bool(len(long) and ((ends - starts)[top] >= sizes[long]).all()),
     )
-    return lists, begin[:-1][full > 0], kept
+    return lists, begin[full > 0], kept
 
 
 def _look_for_self(table: _Table, first: NDArray[np.int64], judgments: Judgments) -> list[Flag]:

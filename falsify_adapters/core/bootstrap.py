@@ -7,6 +7,7 @@ Gaffke's bound, for 0/1 scores Clopper and Pearson's (`ci`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from falsify_adapters.core.nulls import DENSE, GoldSets
 from falsify_adapters.model import Floats
 
 MIN_DRAWS = 4000  # the verdict's interval looks far into the tails
-ROWS = 256  # resamples held at a time
+ROWS = 64  # resamples held at a time
 
 Interval = tuple[float, float]
 
@@ -65,38 +66,37 @@ def _hold(low: float, high: float, point: float) -> Interval:
     return min(low, point), max(high, point)
 
 
-def resample(target: Target, n_boot: int, rng: Generator) -> dict[str, Resampled]:
-    """Resampled gaps of null A and of every null in `fixed`, from the same query weights.
+def resample(targets: Sequence[Target], n_boot: int, rng: Generator) -> list[dict[str, Resampled]]:
+    """Resampled gaps of null A and of every null in `fixed`, for each target, from the same query weights.
 
     The weights depend on the generator and the number of queries alone: not on the measure, the run, or what else is
     computed. The first `n_boot` of them serve `ci95`, all (at least 4000) serve `ci`.
     """
-    n, n_draws = len(target.own), max(n_boot, MIN_DRAWS)
+    n, n_draws = len(targets[0].own), max(n_boot, MIN_DRAWS)
     pseudo, weights = rng.spawn(2)
     half = pseudo.standard_gamma(0.5, (n_boot, 2))
     one = pseudo.standard_exponential((n_draws, 2))
-    names = ["A", *target.fixed]
-    columns = np.column_stack([target.own, *target.fixed.values()])
-    pairing = _Pairing(target)
-    scale_a = 1.0 - 1.0 / max(len(target.gold.rows), 1)
-    parts: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in names}
+    columns = [np.column_stack([t.own, *t.fixed.values()]) for t in targets]
+    pairings = [_Pairing(t) for t in targets]
+    gaps = [{name: np.empty((3, n_draws)) for name in ("A", *t.fixed)} for t in targets]
     for first in range(0, n_draws, ROWS):
         e = weights.standard_exponential((min(ROWS, n_draws - first), n))
         rows = slice(first, first + len(e))
-        total = e.sum(axis=1)
-        moments = e @ columns
-        real = moments[:, 0]
-        null = {"A": pairing.expectation(e, total)}
-        null |= {name: moments[:, c + 1] / total for c, name in enumerate(target.fixed)}
+        total, square, across = e.sum(axis=1), e * e, np.ascontiguousarray(e.T)
         a, b = half[rows].T
-        even = (real[: len(a)] + b * target.top) / (total[: len(a)] + a + b)
-        low = real / (total + one[rows, 0])
-        high = (real + one[rows, 1] * target.top) / (total + one[rows, 1])
-        for name in names:
-            scale = scale_a if name == "A" else 1.0
-            x = null[name]
-            parts[name].append((scale * (even - x[: len(even)]), scale * (low - x), scale * (high - x)))
-    return {name: Resampled(*(np.concatenate(p) for p in zip(*parts[name], strict=True))) for name in names}
+        for target, column, pairing, out in zip(targets, columns, pairings, gaps, strict=True):
+            moments = e @ column
+            real, h = moments[:, 0], target.top
+            null = {"A": pairing.expectation(e, across, square, total)}
+            null |= {name: moments[:, c + 1] / total for c, name in enumerate(target.fixed)}
+            even = (real[: len(a)] + b * h) / (total[: len(a)] + a + b)
+            low = real / (total + one[rows, 0])
+            high = (real + one[rows, 1] * h) / (total + one[rows, 1])
+            for name, x in null.items():
+                scale = pairing.scale if name == "A" else 1.0
+                out[name][0, first : first + len(even)] = scale * (even - x[: len(even)])
+                out[name][1:, rows] = scale * (np.stack([low, high]) - x)
+    return [{name: Resampled(g[0, :n_boot], g[1], g[2]) for name, g in out.items()} for out in gaps]
 
 
 class _Pairing:
@@ -107,30 +107,30 @@ class _Pairing:
     """
 
     def __init__(self, target: Target) -> None:
-        cross, self.rows = target.cross, target.gold.rows
-        off = cross.i != cross.j
+        cross = target.cross
+        off = (cross.i != cross.j) & (cross.value != 0)
         i, j, value = cross.i[off], cross.j[off], cross.value[off]
-        self.empty = not len(value)
+        self.scale = 1.0 - 1.0 / max(len(target.gold.rows), 1)
+        self.gold = np.zeros(cross.n_queries)
+        self.gold[target.gold.rows] = 1.0
+        self.empty = not len(value) or len(target.gold.rows) < 2
+        self.rows, row = np.unique(i, return_inverse=True)
+        self.columns, column = np.unique(j, return_inverse=True)
+        self.ones = np.ones(len(self.rows))
+        shape = (len(self.rows), len(self.columns))
         self.matrix: Any
-        if cross.n_queries <= DENSE:
-            self.matrix = np.zeros((cross.n_queries, cross.n_queries))
-            self.matrix[i, j] = value
+        if max(shape) <= DENSE:
+            self.matrix = np.zeros(shape)
+            self.matrix[row, column] = value
         else:
             from scipy.sparse import csr_array  # only where S is too large to be held in full: the import is slow
 
-            self.matrix = csr_array((value, (j, i)), shape=(cross.n_queries, cross.n_queries))
+            self.matrix = csr_array((value, (row, column)), shape=shape)
 
-    def expectation(self, e: Floats, total: Floats) -> Floats:
-        if self.empty or len(self.rows) < 2:
+    def expectation(self, e: Floats, across: Floats, square: Floats, total: Floats) -> Floats:
+        """(rows,) null A under the weights e (rows, Q); across: e transposed, square: e * e, total: sums of e."""
+        if self.empty:
             return np.zeros(len(e))
-        gold = e[:, self.rows]
-        mass = gold.sum(axis=1)
-        paired = mass**2 - np.einsum("ij,ij->i", gold, gold)
-        both = self._quadratic(e)
-        return np.asarray(mass / total * both / paired)
-
-    def _quadratic(self, e: Floats) -> Floats:
-        if isinstance(self.matrix, np.ndarray):
-            return np.asarray(np.einsum("ij,ij->i", e @ self.matrix, e))
-        return np.asarray(np.einsum("ji,ij->i", self.matrix @ e.T, e))
-
+        mass = e @ self.gold
+        both = self.ones @ ((self.matrix @ across[self.columns]) * across[self.rows])
+        return np.asarray(mass / total * both / (mass**2 - square @ self.gold))

@@ -8,6 +8,7 @@ from math import ceil
 
 import numpy as np
 
+from falsify_adapters.core.bootstrap import Interval
 from falsify_adapters.core.case import LABEL_NULLS, MIN_QUERIES, Case, GateResult, NullResult, Settings
 from falsify_adapters.core.cross import gold_level, own_hits
 from falsify_adapters.core.nulls import GoldSets
@@ -22,11 +23,7 @@ def conclude(
 ) -> GateResult:
     """The result with verdict, queries needed and flags."""
     judged = dict(result.nulls)
-    toothless = {
-        name
-        for name in LABEL_NULLS
-        if case.pool.per_query and judged[name].reach < settings.tau
-    }
+    toothless = {name for name in LABEL_NULLS if case.pool.per_query and judged[name].reach < settings.tau}
     no_signal = case.lists.all_tied and bool((case.lists.depth == case.pool.size).all())
     if no_signal:
         # One tie over the whole pool: the tie-averaged score is the floor, whatever the tie rule made of it.
@@ -57,6 +54,13 @@ def conclude(
 def _verdict(judged: Mapping[str, NullResult]) -> str:
     verdicts = {null.verdict for null in judged.values()}
     return "FAIL" if "fail" in verdicts else "UNDER-NS" if "under-ns" in verdicts else "PASS"
+
+
+def null_verdict(delta: float, ci: Interval | None, tau: float) -> str:
+    """under-ns where the interval holds both 0 and tau (or there is none); else pass at tau or more, fail below."""
+    if ci is None or (ci[0] <= 0.0 and ci[1] >= tau):
+        return "under-ns"
+    return "pass" if delta >= tau else "fail"
 
 
 def queries_needed(judged: Mapping[str, NullResult], n: int, tau: float) -> int | None:
@@ -198,7 +202,7 @@ def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[
         yield Flag("few_queries", f"{n} queries are too few for any interval (at least {MIN_QUERIES}): UNDER-NS.")
         return
     differ = int((result.own != result.floor_per_query).sum())
-    smallest = min(1.0, 2.0 / 2.0**differ)
+    smallest = min(1.0, 2.0 ** (1 - differ))
     if smallest > settings.alpha:
         yield Flag(
             "few_queries",

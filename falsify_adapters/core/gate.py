@@ -1,24 +1,33 @@
-"""One measure of one run against the four nulls: gaps, intervals, verdict (SPEC 4 and 5)."""
+"""Measures of one run against the four nulls: gaps, intervals, verdicts (SPEC 4 and 5)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from falsify_adapters.core import floors, nulls, orders
-from falsify_adapters.core.bootstrap import Interval, Target, resample
+from falsify_adapters.core import floors, nulls, orders, sampling
+from falsify_adapters.core.bootstrap import Resampled, Target, resample
 from falsify_adapters.core.case import MIN_QUERIES, Case, GateResult, NullResult, Settings
-from falsify_adapters.core.cross import Grade, cross_scores, cross_scores_all, overlap_blocks, own_hits
-from falsify_adapters.core.findings import conclude
-from falsify_adapters.core.kernels import evaluate, gold_stats
+from falsify_adapters.core.cross import (
+    CrossScores,
+    Grade,
+    cross_scores,
+    cross_scores_all,
+    gold_level,
+    lowest_grade,
+    overlap_blocks,
+    own_hits,
+)
+from falsify_adapters.core.findings import conclude, null_verdict
+from falsify_adapters.core.kernels import Hits, evaluate, gold_stats
 from falsify_adapters.core.nulls import GoldSets, NullScores
 from falsify_adapters.measures import Measure
-from falsify_adapters.model import Floats, Judgments, Lists, Pool
-
-LABEL_DRAWS = 3  # place of null D among the streams of random numbers
+from falsify_adapters.model import Floats, Ints, Judgments, Lists, Pool
 
 
 def kernel_grade(measure: Measure, judgments: Judgments) -> Grade:
@@ -30,8 +39,7 @@ def kernel_grade(measure: Measure, judgments: Judgments) -> Grade:
 def own_values(measure: Measure, judgments: Judgments, lists: Lists, grade: Grade) -> Floats:
     """(Q,) each list against its own judgments."""
     hits, _ = own_hits(measure, judgments, lists)
-    everyone = np.arange(judgments.n_queries, dtype=np.int64)
-    return grade(hits, everyone, lists.depth)
+    return grade(hits, np.arange(judgments.n_queries, dtype=np.int64), lists.depth)
 
 
 def ideal_values(measure: Measure, judgments: Judgments, lists: Lists, pool: Pool, grade: Grade) -> Floats:
@@ -41,80 +49,148 @@ def ideal_values(measure: Measure, judgments: Judgments, lists: Lists, pool: Poo
     return grade(hits, np.arange(judgments.n_queries, dtype=np.int64), limit)
 
 
-def examine(case: Case, settings: Settings) -> GateResult:
-    """Judge one measure of one run."""
-    measure, judgments, lists, pool = case.measure, case.judgments, case.lists, case.pool
-    n = judgments.n_queries
-    streams = dict(zip("ABCDRX", np.random.default_rng(settings.seed).spawn(6), strict=True))
+def examine(cases: Sequence[Case], settings: Settings) -> list[GateResult]:
+    """Judge measures of one run. What they have in common is drawn once and is the same for each of them, whatever
+    the others are. A graded measure on multi-gold qrels brings recall of the top-graded document with it."""
+    paired = {n: pair for n, case in enumerate(cases) if (pair := _paired(case)) is not None}
+    every = [*cases, *paired.values()]
+    draws = _Draws(settings)
+    weighed = [_weigh(case, settings, draws) for case in every]
+    drawn: list[dict[str, Resampled]] = [{} for _ in every]
+    if cases and cases[0].judgments.n_queries >= MIN_QUERIES:
+        drawn = resample([w.target for w in weighed], settings.n_boot, draws.stream("resample"))
+    results = [_result(w, d, settings) for w, d in zip(weighed, drawn, strict=True)]
+    partner = dict(zip(paired, results[len(cases) :], strict=True))
+    return [
+        conclude(replace(result, paired=partner.get(n)), case, settings, w.gold, same_lists=w.same, low_tail=w.low_tail)
+        for n, (result, case, w) in enumerate(zip(results, cases, weighed, strict=False))
+    ]
+
+
+class _Draws:
+    """Random draws that measures of one run share, each made at the first need. One stream per purpose, so that no
+    draw depends on what else was asked for."""
+
+    PURPOSES = ("A", "B", "C", "D", "resample", "sample", "extra")
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made: dict[tuple[object, ...], object] = {}
+
+    def stream(self, purpose: str) -> Generator:
+        children = np.random.SeedSequence(self._settings.seed).spawn(len(self.PURPOSES))
+        return np.random.default_rng(children[self.PURPOSES.index(purpose)])
+
+    def permuted(self, gold: GoldSets, n_draws: int) -> NDArray[np.signedinteger]:
+        key = ("A", len(gold.rows), n_draws)
+        if key not in self._made:
+            self._made[key] = sampling.deal_queries(len(gold.rows), n_draws, self.stream("A"))
+        return self._made[key]  # type: ignore[return-value]
+
+    def sets(self, gold: GoldSets, n_draws: int, *, uniform: bool) -> NDArray[np.signedinteger]:
+        name = "B" if uniform else "D"
+        key = (name, gold.set_of.tobytes(), n_draws)
+        if key not in self._made:
+            self._made[key] = nulls.deal_sets(gold, n_draws, self.stream(name), uniform_sets=uniform)
+        return self._made[key]  # type: ignore[return-value]
+
+    def labels(self, case: Case, n_draws: int) -> tuple[Ints, Hits]:
+        low, lowest = gold_level(case.measure), lowest_grade(case.measure)
+        key = ("labels", id(case.judgments), id(case.lists), low, lowest if lowest < low else None, n_draws)
+        if key not in self._made:
+            self._made[key] = sampling.label_draws(
+                case.judgments, case.lists, low, n_draws, self.stream("D"), keep_from=lowest if lowest < low else None
+            )
+        return self._made[key]  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weighed:
+    """A case with its nulls, before any resampling."""
+
+    case: Case
+    gold: GoldSets
+    scores: Mapping[str, NullScores]
+    reach: Mapping[str, float]
+    target: Target
+    same: bool
+    low_tail: float = field(default=1.0)
+
+
+def _weigh(case: Case, settings: Settings, draws: _Draws) -> _Weighed:
+    measure, judgments, lists = case.measure, case.judgments, case.lists
     n_draws = case.n_draws or settings.n_boot
     gold = nulls.gold_sets(measure, judgments)
     if case.sparse:
         cross = cross_scores(measure, judgments, lists, case.grade, case.own)
     else:
-        cross = cross_scores_all(measure, judgments, lists, case.grade, case.own, streams["X"].spawn(1)[0])
+        cross = cross_scores_all(measure, judgments, lists, case.grade, case.own, draws.stream("sample"))
     scores = {
-        "A": nulls.permuted_gold(cross, gold, n_draws, streams["A"]),
-        "B": nulls.drawn_sets(cross, gold, n_draws, streams["B"], uniform_sets=True),
-        "C": _random_retrieval(case, n_draws, streams["C"]),
-        "D": (
-            nulls.drawn_sets(cross, gold, n_draws, streams["D"], uniform_sets=False)
-            if settings.null_d == "sets"
-            else nulls.drawn_labels(measure, judgments, lists, case.grade, n_draws, streams["D"])
-        ),
+        "A": nulls.dealt_gold(cross, gold, draws.permuted(gold, n_draws), uniform_sets=False),
+        "B": nulls.dealt_gold(cross, gold, draws.sets(gold, n_draws, uniform=True), uniform_sets=True),
+        "C": _random_retrieval(case, n_draws, draws.stream("C")),
     }
+    if settings.null_d == "sets":
+        scores["D"] = nulls.dealt_gold(cross, gold, draws.sets(gold, n_draws, uniform=False), uniform_sets=False)
+    else:
+        scores["D"] = nulls.drawn_labels(measure, judgments, lists, case.grade, draws.labels(case, n_draws), n_draws)
     for name, extra in case.extra.items():
-        scores[name] = extra(cross, n_draws, streams["X"].spawn(1)[0])
-    score, ceiling, floor = float(case.own.mean()), float(case.ideal.mean()), scores["C"]
-    same = _same_lists(measure, lists)
+        scores[name] = extra(cross, n_draws, draws.stream("extra"))
+    ceiling = float(case.ideal.mean())
     reach = dict.fromkeys(scores, ceiling)
-    if pool.per_query:
-        reach |= _reach(case, gold, settings, n_draws)
-    target = Target(case.own, float(case.ideal.max(initial=0.0)), cross, gold, _fixed(scores))
-    drawn = resample(target, settings.n_boot, streams["R"]) if n >= MIN_QUERIES else None
+    if case.pool.per_query:
+        reach |= _reach(case, gold, settings, draws, n_draws)
+    fixed = {name: null.per_query for name, null in scores.items() if name != "A"}
+    target = Target(case.own, float(case.ideal.max(initial=0.0)), cross, gold, fixed)
+    low_tail = float((1 + (scores["C"].draws <= case.own.mean() + 1e-12).sum()) / (1 + n_draws))
+    return _Weighed(case, gold, scores, reach, target, _same_lists(measure, lists), low_tail)
+
+
+def _result(weighed: _Weighed, drawn: Mapping[str, Resampled], settings: Settings) -> GateResult:
+    case, scores = weighed.case, weighed.scores
+    measure, judgments, lists = case.measure, case.judgments, case.lists
+    score, floor = float(case.own.mean()), scores["C"]
+    level = 1.0 - settings.alpha / len(scores)
     judged = {}
     for name, null in scores.items():
         delta = score - null.mean
-        if name == "A" and same:
+        ci95 = ci = None
+        if name == "A" and weighed.same:
             delta, ci95, ci = 0.0, (0.0, 0.0), (0.0, 0.0)
-        elif drawn is None:
-            ci95 = ci = None
-        else:
-            ci95, ci = drawn[name].ci95(delta), drawn[name].ci(delta, 1.0 - settings.alpha / len(scores))
+        elif drawn:
+            ci95, ci = drawn[name].ci95(delta), drawn[name].ci(delta, level)
         judged[name] = NullResult(
-            null.mean, null.se, null.method, delta, ci95, ci, _p_value(score, null.draws), reach[name],
+            null.mean, null.se, null.method, delta, ci95, ci, _p_value(score, null.draws), weighed.reach[name],
             null_verdict(delta, ci, settings.tau), null.per_query,
         )  # fmt: skip
-    worst, best = orders.tie_extremes(measure, judgments, lists)
-    everyone = np.arange(n, dtype=np.int64)
-    span = tuple(sorted(float(case.grade(h, everyone, lists.depth).mean()) for h in (worst, best)))
+    everyone = np.arange(judgments.n_queries, dtype=np.int64)
+    worst, best = (
+        float(case.grade(hits, everyone, lists.depth).mean()) for hits in orders.tie_extremes(measure, judgments, lists)
+    )
     popular = case.grade(orders.popularity_hits(measure, judgments, lists), everyone, lists.depth)
-    first_tie = lists.first_tie
+    within = np.minimum(lists.depth, measure.cutoff) if measure.cutoff is not None else lists.depth
     result = GateResult(
         measure=measure,
         score=score,
         floor=floor.mean,
         floor_se=floor.se,
-        ceiling=ceiling,
-        tie_span=(min(span[0], score), max(span[1], score)),
-        tied_queries=int(((first_tie > 0) & (first_tie <= (measure.cutoff or n_max(lists)))).sum()),
-        judged_at_k=judged_share(measure, judgments, lists),
+        ceiling=float(case.ideal.mean()),
+        tie_span=(min(worst, score), max(best, score)),
+        tied_queries=int(((lists.first_tie > 0) & (lists.first_tie <= within)).sum()),
+        judged_at_k=_judged_share(measure, judgments, lists),
         nulls=judged,
         popularity=float(popular.mean()),
-        paired=_paired(case, settings),
+        paired=None,
         verdict="",
         queries_needed=None,
         flags=(),
         own=case.own,
         floor_per_query=floor.per_query,
     )
-    return conclude(result, case, settings, gold, same_lists=same, low_tail=_low_tail(score, floor.draws))
+    return conclude(result, case, settings, weighed.gold, same_lists=weighed.same, low_tail=weighed.low_tail)
 
 
-def n_max(lists: Lists) -> int:
-    return int(lists.depth.max(initial=0))
-
-
-def judged_share(measure: Measure, judgments: Judgments, lists: Lists) -> float:
+def _judged_share(measure: Measure, judgments: Judgments, lists: Lists) -> float:
     """Judged@k: the share of the first k documents (10 where the measure has no cutoff) that have any judgment, mean
     over the queries that the run answers."""
     k = measure.cutoff or 10
@@ -125,18 +201,7 @@ def judged_share(measure: Measure, judgments: Judgments, lists: Lists) -> float:
     return float(share.mean()) if answered.any() else 0.0
 
 
-def null_verdict(delta: float, ci: Interval | None, tau: float) -> str:
-    """under-ns where the interval holds both 0 and tau (or there is none); else pass at tau or more, fail below."""
-    if ci is None or ci[0] <= 0.0 and ci[1] >= tau:
-        return "under-ns"
-    return "pass" if delta >= tau else "fail"
-
-
-def _fixed(scores: Mapping[str, NullScores]) -> dict[str, Floats]:
-    return {name: null.per_query for name, null in scores.items() if name != "A"}
-
-
-def _random_retrieval(case: Case, n_draws: int, rng: np.random.Generator) -> NullScores:
+def _random_retrieval(case: Case, n_draws: int, rng: Generator) -> NullScores:
     judgments, pool, depth = case.judgments, case.pool, case.lists.depth
     per_query, per_draw = nulls.random_draws(
         case.measure, judgments, pool.size, depth, pool.inside, case.grade, n_draws, rng
@@ -148,7 +213,7 @@ def _random_retrieval(case: Case, n_draws: int, rng: np.random.Generator) -> Nul
 
 def _same_lists(measure: Measure, lists: Lists) -> bool:
     """Whether every query has one and the same list, as far as the measure looks and the qrels can tell."""
-    k = measure.cutoff or n_max(lists)
+    k = measure.cutoff or int(lists.depth.max(initial=0))
     shown = np.minimum(lists.depth, k)
     if len(shown) < 2 or (shown != shown[0]).any() or not shown[0]:
         return False
@@ -160,26 +225,25 @@ def _same_lists(measure: Measure, lists: Lists) -> bool:
     return bool((rank == rank[0]).all() and (doc == doc[0]).all())
 
 
-def _reach(case: Case, gold: GoldSets, settings: Settings, n_draws: int) -> dict[str, float]:
+def _reach(case: Case, gold: GoldSets, settings: Settings, draws: _Draws, n_draws: int) -> dict[str, float]:
     """The most that any order of the candidates could score under each label null: every pair is given the order that
     is best for it alone, which no single order can beat."""
     judgments, lists, n = case.judgments, case.lists, case.judgments.n_queries
     uncut = replace(case.measure, cutoff=None)
-    weights = {
-        "A": nulls.set_weights(n, gold, uniform_sets=False),
-        "B": nulls.set_weights(n, gold, uniform_sets=True),
-    }
+
+    def best(hits: Hits, owner: Ints, length: Ints) -> Floats:
+        return case.grade(orders.best_order(hits), owner, length)
+
+    weights = {name: nulls.set_weights(n, gold, uniform_sets=name == "B") for name in "AB"}
     total = dict.fromkeys(weights, 0.0)
     for i, j, hits in overlap_blocks(uncut, judgments, lists):
-        value = case.grade(orders.best_order(hits), j, lists.depth[i])
+        value = best(hits, j, lists.depth[i])
         for name, weight in weights.items():
             total[name] += float(value @ weight[j])
     out = {name: value / n for name, value in total.items()}
     if settings.null_d == "sets":
         return out | {"D": out["A"]}
-    rng = np.random.default_rng(settings.seed).spawn(6)[LABEL_DRAWS]
-    best = lambda hits, owner, length: case.grade(orders.best_order(hits), owner, length)  # noqa: E731
-    found = nulls.drawn_labels(uncut, judgments, lists, best, n_draws, rng)
+    found = nulls.drawn_labels(uncut, judgments, lists, best, draws.labels(case, n_draws), n_draws)
     return out | {"D": found.mean}
 
 
@@ -188,21 +252,21 @@ def _p_value(score: float, draws: Floats) -> float:
     return float((1 + (draws >= score - 1e-12).sum()) / (1 + len(draws)))
 
 
-def _low_tail(score: float, draws: Floats) -> float:
-    return float((1 + (draws <= score + 1e-12).sum()) / (1 + len(draws)))
-
-
-def _paired(case: Case, settings: Settings) -> GateResult | None:
-    """A graded measure on multi-gold qrels is held against recall of the single top-graded document."""
-    judgments = case.judgments
+def _paired(case: Case) -> Case | None:
+    """For a graded measure on multi-gold qrels: recall of the single top-graded document."""
+    judgments, pool, depth = case.judgments, case.pool, case.lists.depth
     gold = np.bincount(judgments.query[judgments.grade >= 1], minlength=judgments.n_queries)
     if not case.measure.graded or case.measure.top1 or int(gold.max(initial=0)) < 2:
         return None
     measure = Measure("R", case.measure.cutoff or 10, top1=True)
-    one, inside = orders.top_one(judgments, case.pool.inside)
-    pool = replace(case.pool, inside=inside)
+    one, inside = orders.top_one(judgments, pool.inside)
+    pool = replace(pool, inside=inside)
     grade = kernel_grade(measure, one)
     own = own_values(measure, one, case.lists, grade)
     ideal = ideal_values(measure, one, case.lists, pool, grade)
-    floor = floors.expectation(measure, one, pool.size, case.lists.depth, pool.inside)
-    return examine(Case(measure, one, case.lists, pool, grade, own, ideal, floor), settings)
+    return Case(
+        measure, one, case.lists, pool, grade, own, ideal, floors.expectation(measure, one, pool.size, depth, inside)
+    )
+
+
+__all__ = ["CrossScores", "examine", "ideal_values", "kernel_grade", "own_values"]

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from falsify_adapters.core import sampling
-from falsify_adapters.core.cross import CrossScores, Grade, gold_level, lowest_grade, visible
+from falsify_adapters.core.cross import CrossScores, Grade, gold_level, lowest_grade
 from falsify_adapters.core.kernels import Hits
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Floats, Ints, Judgments, Lists
@@ -78,55 +78,42 @@ def set_weights(n_queries: int, gold: GoldSets, *, uniform_sets: bool) -> Floats
     return out
 
 
-def permuted_gold(cross: CrossScores, gold: GoldSets, n_draws: int, rng: Generator) -> NullScores:
-    """Null A: gold sets dealt out by a random bijection of the queries that have gold."""
-    dealt = gold.rows[sampling.deal_queries(len(gold.rows), n_draws, rng)] if len(gold.rows) else None
-    return _from_sets(cross, gold, set_weights(cross.n_queries, gold, uniform_sets=False), dealt, n_draws)
+def deal_sets(gold: GoldSets, n_draws: int, rng: Generator, *, uniform_sets: bool) -> NDArray[np.signedinteger]:
+    """(Qg, n_draws) the query whose gold set each query with gold draws: any distinct set alike (then any query that
+    has it), or any query's alike. Places among `gold.rows`, as in `sampling.deal_queries`."""
+    n = len(gold.rows)
+    kind = sampling.narrow(n)
+    if not uniform_sets:
+        return rng.integers(0, n, (n, n_draws), dtype=kind)
+    order = np.argsort(gold.set_of, kind="stable")
+    begin = np.searchsorted(gold.set_of[order], np.arange(gold.n_sets + 1))
+    which = rng.integers(0, gold.n_sets, (n, n_draws), dtype=np.int32)
+    if gold.n_sets == n:
+        return np.asarray(order.astype(kind)[which])
+    return np.asarray(order.astype(kind)[begin[which] + rng.integers(0, np.diff(begin)[which])])
 
 
-def drawn_sets(cross: CrossScores, gold: GoldSets, n_draws: int, rng: Generator, *, uniform_sets: bool) -> NullScores:
-    """Null B (`uniform_sets`) and null D by sets: each query draws one of the distinct gold sets, alike or by the
-    number of queries that have it."""
-    dealt = None
-    if len(gold.rows):
-        if uniform_sets:
-            order = np.argsort(gold.set_of, kind="stable")
-            begin = np.searchsorted(gold.set_of[order], np.arange(gold.n_sets + 1))
-            which = rng.integers(0, gold.n_sets, (n_draws, len(gold.rows)))
-            member = begin[which] + rng.integers(0, np.diff(begin)[which])
-            dealt = gold.rows[order[member]]
-        else:
-            dealt = gold.rows[rng.integers(0, len(gold.rows), (n_draws, len(gold.rows)))]
-    return _from_sets(cross, gold, set_weights(cross.n_queries, gold, uniform_sets=uniform_sets), dealt, n_draws)
-
-
-def _from_sets(
-    cross: CrossScores, gold: GoldSets, weight: Floats, dealt: Ints | None, n_draws: int
+def dealt_gold(
+    cross: CrossScores, gold: GoldSets, dealt: NDArray[np.signedinteger], *, uniform_sets: bool
 ) -> NullScores:
+    """Nulls A and B, and D by sets: whole gold sets dealt out as in `dealt` (Qg, B)."""
     per_query = np.zeros(cross.n_queries)
+    weight = set_weights(cross.n_queries, gold, uniform_sets=uniform_sets)
     per_query[gold.rows] = cross.row_means(weight)[gold.rows]
     mean = float(per_query.sum() / cross.n_queries)
-    drawn = np.zeros(n_draws) if dealt is None else _dealt_scores(cross, gold, dealt)
-    return NullScores(per_query, mean, cross.se, drawn)
+    return NullScores(per_query, mean, cross.se, _dealt_scores(cross, gold, dealt))
 
 
-def _dealt_scores(cross: CrossScores, gold: GoldSets, dealt: Ints) -> Floats:
-    """(B,) mean over queries of S[i, dealt[b, i]]."""
-    n_draws, n = dealt.shape
+def _dealt_scores(cross: CrossScores, gold: GoldSets, dealt: NDArray[np.signedinteger]) -> Floats:
+    """(B,) mean over queries of S[i, dealt[i, b]]."""
     if cross.n_queries <= DENSE:
-        score = cross.dense()
-        total = np.array([score[gold.rows, row].sum() for row in dealt])
-        return total / cross.n_queries
-    column = np.full(cross.n_queries, -1)
-    column[gold.rows] = np.arange(n)
-    used = column[cross.i] >= 0
-    i, j, value = column[cross.i[used]], cross.j[used], cross.value[used]
-    narrow, j = dealt.astype(np.int32), j.astype(np.int32)
-    rows = max(1, sampling.BLOCK // max(len(i), 1))
-    total = np.concatenate(
-        [(narrow[a : a + rows][:, i] == j) @ value for a in range(0, n_draws, rows)]
-    )
-    return np.asarray(total / cross.n_queries)
+        score = cross.dense()[np.ix_(gold.rows, gold.rows)]
+        return np.asarray(np.take_along_axis(score, dealt.astype(np.int64), axis=1).sum(axis=0) / cross.n_queries)
+    place = np.full(cross.n_queries, -1)
+    place[gold.rows] = np.arange(len(gold.rows))
+    used = np.flatnonzero((place[cross.i] >= 0) & (place[cross.j] >= 0))
+    pair, draw = sampling.matches(dealt, place[cross.i[used]], place[cross.j[used]])
+    return np.bincount(draw, cross.value[used[pair]], minlength=dealt.shape[1]) / cross.n_queries
 
 
 def simulated(
@@ -151,31 +138,27 @@ def without_hits(grade: Grade, depth: Ints) -> Floats:
 
 
 def drawn_labels(
-    measure: Measure, judgments: Judgments, lists: Lists, grade: Grade, n_draws: int, rng: Generator
+    measure: Measure, judgments: Judgments, lists: Lists, grade: Grade, drawn: tuple[Ints, Hits], n_draws: int
 ) -> NullScores:
     """Null D by documents: each query's gold labels replaced by as many distinct labels drawn by popularity.
 
-    Exact for queries with one gold document; those with several are simulated. Judgments below the gold level, where
-    the measure looks at them, stay in place.
+    Exact for queries with one gold document; those with several are simulated, from `drawn` (sampling.label_draws).
+    Judgments below the gold level, where the measure looks at them, stay in place.
     """
     low, lowest = gold_level(measure), lowest_grade(measure)
-    shown = _cut(measure, lists)
-    blocks = sampling.label_draws(judgments, shown, low, n_draws, rng, keep_from=lowest if lowest < low else None)
-    per_query, per_draw = simulated(blocks, grade, judgments, lists.depth, n_draws)
+    per_query, per_draw = simulated(iter([drawn]), grade, judgments, lists.depth, n_draws)
     gold = np.bincount(judgments.query[judgments.grade >= low], minlength=judgments.n_queries)
     exact = gold <= 1
     if lowest < low:
         exact = gold < 1
     elif exact.any():
-        per_query[exact] = _single_label(judgments, shown, grade, low, exact)[exact]
+        per_query[exact] = _single_label(judgments, lists, grade, low, exact)[exact]
     mean = float(per_query.sum() / judgments.n_queries)
     se = 0.0 if exact.all() or n_draws < 2 else float(per_draw.std(ddof=1) / np.sqrt(n_draws))
     return NullScores(per_query, mean, se, per_draw)
 
 
-def _single_label(
-    judgments: Judgments, lists: Lists, grade: Grade, low: int, single: NDArray[np.bool_]
-) -> Floats:
+def _single_label(judgments: Judgments, lists: Lists, grade: Grade, low: int, single: NDArray[np.bool_]) -> Floats:
     """(Q,) the frequency-weighted mean over labels, for queries with one gold document (0 for those with none)."""
     n = judgments.n_queries
     own_grade = np.zeros(n, np.int64)
@@ -191,8 +174,14 @@ def _single_label(
 
 
 def random_draws(
-    measure: Measure, judgments: Judgments, size: Ints, depth: Ints, inside: NDArray[np.bool_] | None, grade: Grade,
-    n_draws: int, rng: Generator,
+    measure: Measure,
+    judgments: Judgments,
+    size: Ints,
+    depth: Ints,
+    inside: NDArray[np.bool_] | None,
+    grade: Grade,
+    n_draws: int,
+    rng: Generator,
 ) -> tuple[Floats, Floats]:
     """Null C by simulation: (Q,) mean per query, (B,) mean score per draw."""
     seen = judgments.grade >= lowest_grade(measure)
@@ -206,15 +195,3 @@ def random_draws(
     shown = reach if measure.cutoff is None else np.minimum(reach, measure.cutoff)
     blocks = sampling.random_lists(grades, size, shown, n_draws, rng)
     return simulated(blocks, grade, judgments, reach, n_draws)
-
-
-def _cut(measure: Measure, lists: Lists) -> Lists:
-    """The rows of the lists inside the measure's cutoff."""
-    rows = visible(measure, lists)
-    if rows.all():
-        return lists
-    start = np.concatenate([[0], np.cumsum(rows)])[lists.start]
-    return Lists(
-        lists.depth, start, lists.rank[rows], lists.doc[rows], lists.tie_first[rows], lists.tie_last[rows],
-        lists.first_tie, lists.all_tied,
-    )

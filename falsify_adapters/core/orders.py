@@ -24,7 +24,9 @@ def ideal_hits(measure: Measure, judgments: Judgments, inside: NDArray[np.bool_]
     gold = judgments.grade >= gold_level(measure)
     if inside is not None:
         gold &= inside
-    best = best_order(Hits(judgments.query[gold].astype(np.int64), np.zeros(0, np.int64), judgments.grade[gold]))
+    best = best_order(
+        Hits(judgments.query[gold].astype(np.int64), np.zeros(0, np.int64), judgments.grade[gold].astype(np.int64))
+    )
     keep = best.rank <= limit[best.pair]
     return Hits(best.pair[keep], best.rank[keep], best.grade[keep].astype(np.int64))
 
@@ -58,25 +60,19 @@ def popularity_hits(measure: Measure, judgments: Judgments, lists: Lists) -> Hit
     # One number per (count, id), ascending in the order of the list: the place of a document with some count.
     labels = np.flatnonzero(count)
     key = np.sort((count.max(initial=0) - count[labels]) * judgments.n_docs + labels)
-    pair, rank, grades = [], [], []
-    for q in np.unique(query):
-        own = query == q if len(query) < 1000 else slice(*np.searchsorted(query, [q, q + 1]))
-        mine = doc[own]
-        before = (count.max() - count[mine]) * judgments.n_docs + mine
-        after = before + judgments.n_docs  # one count less
-        listed = count[mine] > 1
-        # Those ahead by full counts, less the query's own that only seemed to be, plus its own that still are.
-        place = np.searchsorted(key, after) - np.searchsorted(np.sort(before), after)
-        place += np.searchsorted(np.sort(after), after)
-        keep = listed & (place < lists.depth[q])
-        pair.append(np.full(int(keep.sum()), q, np.int64))
-        rank.append(place[keep] + 1)
-        grades.append(grade[own][keep])
-    if not pair:
-        return Hits(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
-    p, r, g = np.concatenate(pair), np.concatenate(rank), np.concatenate(grades).astype(np.int64)
-    order = np.lexsort((r, p))
-    return Hits(p[order], r[order], g[order])
+    after = (count.max(initial=0) - count[doc] + 1) * judgments.n_docs + doc  # the query left out: one count less
+    place = np.searchsorted(key, after)
+    start = np.searchsorted(query, np.arange(judgments.n_queries + 1))
+    for q in np.flatnonzero(np.diff(start) > 1):
+        own = slice(start[q], start[q + 1])
+        # Of the query's own, those ahead by their full counts are replaced by those ahead with one count less.
+        mine = np.sort(after[own])
+        place[own] += np.searchsorted(mine, after[own]) - np.searchsorted(mine - judgments.n_docs, after[own])
+    alone = np.diff(start)[query] == 1
+    place[alone] -= 1  # itself, ahead by its full count
+    keep = np.flatnonzero((count[doc] > 1) & (place < lists.depth[query]))
+    keep = keep[np.lexsort((place[keep], query[keep]))]
+    return Hits(query[keep].astype(np.int64), place[keep] + 1, grade[keep].astype(np.int64))
 
 
 def top_one(judgments: Judgments, inside: NDArray[np.bool_] | None) -> tuple[Judgments, NDArray[np.bool_] | None]:
@@ -86,7 +82,5 @@ def top_one(judgments: Judgments, inside: NDArray[np.bool_] | None) -> tuple[Jud
     query = judgments.query[order]
     first = order[np.concatenate([[True], query[1:] != query[:-1]])[: len(order)]]
     start = np.searchsorted(judgments.query[first], np.arange(judgments.n_queries + 1)).astype(np.int64)
-    one = Judgments(
-        judgments.queries, judgments.n_docs, start, judgments.doc[first], np.ones(len(first), np.int32)
-    )
+    one = Judgments(judgments.queries, judgments.n_docs, start, judgments.doc[first], np.ones(len(first), np.int32))
     return one, None if inside is None else inside[first]

@@ -21,9 +21,27 @@ BLOCK = 2_000_000  # random numbers held at a time
 Blocks = Iterator[tuple[Ints, Hits]]
 
 
-def deal_queries(n: int, n_draws: int, rng: Generator) -> Ints:
-    """(n_draws, n) random bijections of n queries (null A)."""
-    return rng.permuted(np.tile(np.arange(n), (n_draws, 1)), axis=1)
+def narrow(n: int) -> np.dtype[np.signedinteger]:
+    """The smallest type that holds codes below n: draws are many, and reading them is what takes the time."""
+    return np.dtype(np.int16 if n <= np.iinfo(np.int16).max else np.int32)
+
+
+def matches(drawn: NDArray[np.signedinteger], row: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Where drawn[row[p], b] == wanted[p]: the pairs p and the draws b, pairs ascending."""
+    step = max(1, 8 * BLOCK // max(drawn.shape[1], 1))
+    found = [np.zeros((2, 0), np.int64)]
+    for a in range(0, len(row), step):
+        part = slice(a, a + step)
+        cell = np.flatnonzero(drawn[row[part]] == wanted[part, None].astype(drawn.dtype))
+        found.append(np.stack(np.divmod(cell + a * drawn.shape[1], drawn.shape[1])))
+    pair, draw = np.concatenate(found, axis=1)
+    return pair, draw
+
+
+def deal_queries(n: int, n_draws: int, rng: Generator) -> NDArray[np.signedinteger]:
+    """(n, n_draws) random bijections of n queries, one a column (null A)."""
+    order = np.tile(np.arange(n, dtype=narrow(n)), (n_draws, 1))
+    return np.ascontiguousarray(rng.permuted(order, axis=1).T)
 
 
 def draw_labels(tickets: Codes, n_docs: int, want: int, n_draws: int, rng: Generator) -> Codes:
@@ -45,7 +63,7 @@ def draw_labels(tickets: Codes, n_docs: int, want: int, n_draws: int, rng: Gener
         block = max(1, BLOCK // len(labels))
         parts = [min(block, n_draws - a) for a in range(0, n_draws, block)]
         race = (np.argpartition(rng.standard_exponential((p, len(labels))) / share, want - 1, axis=1) for p in parts)
-        return labels[np.concatenate([r[:, :want] for r in race])].astype(np.int32)
+        return np.asarray(labels[np.concatenate([r[:, :want] for r in race])], np.int32)
     out = np.empty((n_draws, want), np.int32)
     rows, drawn = np.arange(n_draws), np.zeros((n_draws, 0), np.int64)
     while len(rows):  # rows with too many repeats go on with what they have: drawing them anew would favour some
@@ -71,23 +89,28 @@ def _tickets_needed(share: NDArray[np.float64], want: int) -> int:
 
 def label_draws(
     judgments: Judgments, lists: Lists, low: int, n_draws: int, rng: Generator, *, keep_from: int | None = None
-) -> Blocks:
+) -> tuple[Ints, Hits]:
     """Null D: each query's gold labels (grades from `low`) replaced by as many others, its grades dealt to them.
 
     With `keep_from` (bpref: 0) the query's own judgments from that grade to below `low` stay where they are, except
-    where one of them was drawn as gold.
+    where one of them was drawn as gold. Returns all cells with hits, and the hits.
     """
-    tickets = judgments.doc[judgments.grade >= low]
+    gold = judgments.grade >= low
+    tickets = judgments.doc[gold]
+    count = np.bincount(judgments.query[gold], minlength=judgments.n_queries)
+    alone, several = rng.spawn(2)
+    parts = []
+    if keep_from is None:
+        parts.append(_single_draws(judgments, lists, low, np.flatnonzero(count == 1), tickets, n_draws, alone))
+        count[count == 1] = 0
     rank_of = np.zeros(judgments.n_docs, np.int32)
-    for q in range(judgments.n_queries):
+    for q in np.flatnonzero(count):
         own = slice(judgments.start[q], judgments.start[q + 1])
         doc, grade = judgments.doc[own], judgments.grade[own]
-        gold = grade[grade >= low]
-        if not len(gold):
-            continue
+        mine = grade[grade >= low]
         # Drawn even where the list holds none of them: what one query draws may not depend on another's list.
-        label = draw_labels(tickets, judgments.n_docs, len(gold), n_draws, rng)
-        dealt = gold if (gold == gold[0]).all() else rng.permuted(np.tile(gold, (n_draws, 1)), axis=1)
+        label = draw_labels(tickets, judgments.n_docs, len(mine), n_draws, several)
+        dealt = mine if (mine == mine[0]).all() else several.permuted(np.tile(mine, (n_draws, 1)), axis=1)
         listed = slice(lists.start[q], lists.start[q + 1])
         rank_of[lists.doc[listed]] = lists.rank[listed]
         rank = rank_of[label]
@@ -95,13 +118,42 @@ def label_draws(
         place, value = rank[draw, column], np.broadcast_to(dealt, label.shape)[draw, column]
         if keep_from is not None:
             stays = (grade >= keep_from) & (grade < low) & (rank_of[doc] > 0)
-            kept = doc[stays]
-            more, which = np.nonzero(~_drawn_among(kept, label))
-            draw, place = np.concatenate([draw, more]), np.concatenate([place, rank_of[kept][which]])
+            more, which = np.nonzero(~_drawn_among(doc[stays], label))
+            draw, place = np.concatenate([draw, more]), np.concatenate([place, rank_of[doc[stays]][which]])
             value = np.concatenate([value, grade[stays][which]])
         rank_of[lists.doc[listed]] = 0
         if len(draw):
-            yield _as_hits(draw.astype(np.int64) * judgments.n_queries + q, place, value)
+            parts.append(_as_hits(draw.astype(np.int64) * judgments.n_queries + q, place, value))
+    return _joined(parts)
+
+
+def _single_draws(
+    judgments: Judgments, lists: Lists, low: int, queries: Ints, tickets: Codes, n_draws: int, rng: Generator
+) -> tuple[Ints, Hits]:
+    """Null D of queries with one gold document: one ticket each, all at once."""
+    code = narrow(judgments.n_docs)
+    label = tickets.astype(code)[rng.integers(0, max(len(tickets), 1), (len(queries), n_draws), dtype=np.int32)]
+    place = np.full(judgments.n_queries, -1)
+    place[queries] = np.arange(len(queries))
+    drawable = np.zeros(judgments.n_docs, bool)
+    drawable[tickets] = True
+    row = np.flatnonzero((place[lists.query] >= 0) & drawable[lists.doc])
+    pair, draw = matches(label, place[lists.query[row]], lists.doc[row].astype(np.int64))
+    grade = np.zeros(judgments.n_queries, np.int64)
+    gold = judgments.grade >= low
+    grade[judgments.query[gold]] = judgments.grade[gold]
+    query = lists.query[row[pair]].astype(np.int64)
+    return _as_hits(draw * judgments.n_queries + query, lists.rank[row[pair]], grade[query])
+
+
+def _joined(parts: list[tuple[Ints, Hits]]) -> tuple[Ints, Hits]:
+    """Blocks with different cells as one."""
+    offset = np.cumsum([0] + [len(cells) for cells, _ in parts])
+    none = np.zeros(0, np.int64)
+    cells = np.concatenate([none, *(cells for cells, _ in parts)])
+    pair = np.concatenate([none, *(h.pair + o for (_, h), o in zip(parts, offset, strict=False))])
+    rank = np.concatenate([none, *(h.rank for _, h in parts)])
+    return cells, Hits(pair, rank, np.concatenate([none, *(h.grade for _, h in parts)]))
 
 
 def _drawn_among(doc: Codes, label: Codes) -> NDArray[np.bool_]:
