@@ -21,6 +21,11 @@ from falsify_adapters.report.tables import Cell, Column, Row, aligned, printed
 NAMES = {"A": "permuted gold", "B": "uniform gold", "C": "random retrieval", "D": "matched gold"}
 STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDER-NS": "bold yellow"}
 MARKS = {"pass": " ", "fail": "✗", "under-ns": "?", "toothless": "·"}
+QUERIES = {
+    "missing": "not in the run (scored 0)",
+    "without_gold": "without gold (scored 0)",
+    "ignored": "only in the run (ignored)",
+}
 LOUD = ("nothing_judged",)
 DETAILS_UP_TO = 4  # rows; with more of them only those that did not pass are shown in full
 
@@ -241,9 +246,10 @@ def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
     judged = result["judged_at_k"]
     where = [place, count(queries["judged"], "query")]
     where += [f"judged in the top {number(judged, 3)}"] if judged is not None else []
-    odd = [f"{queries['missing']} not in the run (scored 0)"] if queries["missing"] else []
-    odd += [f"{queries['without_gold']} without gold (scored 0)"] if queries["without_gold"] else []
-    odd += [f"{queries['ignored']} only in the run (ignored)"] if queries["ignored"] else []
+    told = {flag["code"] for flag in result["flags"]}
+    odd = [
+        f"{queries[part]} {words}" for part, words in QUERIES.items() if queries[part] and f"queries_{part}" not in told
+    ]
     return [
         f"score {number(result['score'])}   floor {number(result['floor'])}{_error(page, result['floor_se'])}   "
         f"ceiling {number(result['ceiling'])}   chance-corrected {number(result['chance_corrected'])}",
