@@ -59,6 +59,7 @@ def read_run(source: object, *, name: str | None = None, format: str | None = No
 
 
 def _read(source: object, what: Literal["qrels", "run"], name: str | None, format: str | None) -> Qrels | Run:
+    from os import PathLike
     from pathlib import Path
 
     from falsify_adapters.readers import streams
@@ -66,9 +67,9 @@ def _read(source: object, what: Literal["qrels", "run"], name: str | None, forma
     if format is not None and format not in {known.name for known in FORMATS}:
         legal = ", ".join(known.name for known in FORMATS)
         raise OptionError(f"there is no format {format!r}", where="format", legal=legal)
-    if isinstance(source, (str, Path)):
-        stream = streams.open_path(source)
-    elif hasattr(source, "read"):
+    if isinstance(source, (str, PathLike)):
+        stream = streams.open_path(source if isinstance(source, str) else Path(source))
+    elif callable(getattr(source, "read", None)):
         stream = streams.open_file(source)
     else:
         from falsify_adapters.readers.objects import read_object

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
 
 from falsify_adapters.model import Codes, Flag, Floats, Ints, Qrels, Run, Source
 from falsify_adapters.readers import checks
@@ -32,42 +30,39 @@ def run_name(path: str) -> str:
     return stem
 
 
-def make_run(
-    name: str,
-    queries: tuple[str, ...],
-    query: Codes,
-    doc: pl.Series,
-    score: Floats,
-    rank: Codes | None,
-    source: Source,
-    place: checks.Place,
-    flags: Sequence[Flag] = (),
-) -> Run:
-    """A run from checked ids and raw scores. Raises InputError for a score that is not finite."""
-    checks.check_scores(score, place)
-    return Run(name, queries, query, doc.alias("doc"), score, rank, source, tuple(flags))
+@dataclass(frozen=True, slots=True, eq=False)
+class Keys:
+    """What runs and qrels have in common: the columns of their ids, and where these came from.
+
+    queries, query, doc: as in `Run`, the ids checked; place: names a row in messages.
+    """
+
+    queries: tuple[str, ...]
+    query: Codes
+    doc: pl.Series
+    source: Source
+    place: checks.Place
 
 
-def make_qrels(
-    queries: tuple[str, ...],
-    query: Codes,
-    doc: pl.Series,
-    grade: Ints,
-    source: Source,
-    place: checks.Place,
-    flags: Sequence[Flag] = (),
-) -> Qrels:
-    """Qrels from checked ids and raw grades; identical repeats are dropped and counted in a flag.
+def make_run(keys: Keys, name: str, score: Floats, rank: Codes | None, flags: Sequence[Flag]) -> Run:
+    """A run with its scores checked. Raises InputError for a score that is not finite."""
+    checks.check_scores(score, keys.place)
+    return Run(name, keys.queries, keys.query, keys.doc.alias("doc"), score, rank, keys.source, tuple(flags))
+
+
+def make_qrels(keys: Keys, grade: Ints, flags: Sequence[Flag]) -> Qrels:
+    """Qrels with their grades checked; identical repeats are dropped and counted in a flag.
 
     Raises InputError for a grade beyond +-1000 and for two grades of one document.
     """
-    checks.check_grades(grade, place)
-    kept = checks.first_judgments(query, doc, grade, place, queries)
+    checks.check_grades(grade, keys.place)
+    query, doc, source = keys.query, keys.doc.alias("doc"), keys.source
+    kept = checks.first_judgments(query, doc, grade, keys.place, keys.queries)
     if kept is not None:
         dropped = len(grade) - len(kept)
         said = "1 judgment repeats" if dropped == 1 else f"{dropped} judgments repeat"
-        flags = [*flags, Flag("duplicate_judgments", f"{said} an earlier one with the same grade; dropped.")]
+        flags = [*flags, Flag("duplicate_judgments", f"{source.path}: {said} an earlier one; dropped.")]
         query, doc, grade = query[kept], doc.gather(kept), grade[kept]
         if isinstance(source.line_of, LineMap):
             source = replace(source, line_of=replace(source.line_of, kept=kept))
-    return Qrels(queries, query, doc.alias("doc"), np.ascontiguousarray(grade, dtype=np.int64), source, tuple(flags))
+    return Qrels(keys.queries, query, doc, grade, source, tuple(flags))

@@ -11,8 +11,8 @@ import numpy as np
 
 from falsify_adapters.errors import InputError
 from falsify_adapters.model import Codes, Flag, Qrels, Run, Source
-from falsify_adapters.readers import build, checks
-from falsify_adapters.readers.build import What
+from falsify_adapters.readers import checks
+from falsify_adapters.readers.build import Keys, What, make_qrels, make_run
 from falsify_adapters.readers.text import Coder
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ def read_items(items: Sequence[tuple[Any, Any]], what: What, name: str | None, s
     codes = coder.encode(filled) if filled.len() else np.empty(0, dtype=np.int32)
     query = np.repeat(codes, [size for size in sizes if size])
     doc, written_docs = checks.ids(docs, "document", place)
-    return _finish(what, name, coder, query, doc, values, None, source, place, flags, written + written_docs)
+    keys = Keys(tuple(coder.codes), query, doc, source, place)
+    return _finish(what, name, keys, values, None, flags, written + written_docs)
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -140,8 +141,8 @@ def read_frame(frame: Any, what: What, name: str | None = None, source: Source |
     query = coder.encode(queries) if queries.len() else np.empty(0, dtype=np.int32)
     values = _value_column(frame[value_name])
     rank = _value_column(frame["rank"]) if what == "run" and names.count("rank") == 1 else None
-    written += written_docs
-    return _finish(what, name, coder, query, doc, values, rank, source, place, [], written)
+    keys = Keys(tuple(coder.codes), query, doc, source, place)
+    return _finish(what, name, keys, values, rank, [], written + written_docs)
 
 
 def _columns(names: list[str], what: What, label: str) -> tuple[str, str, str]:
@@ -170,7 +171,8 @@ def _id_column(column: Any, kind: str, place: checks.Place) -> tuple[pl.Series, 
             return texts, 0 if column.dtype == pl.String else column.len()
         return checks.ids(column.to_list(), kind, place)
     if column.dtype.kind in "iu" and not column.isna().any():
-        return pl.Series(kind, column.to_numpy(dtype=np.int64)).cast(pl.String), len(column)
+        wide = np.uint64 if column.dtype.kind == "u" else np.int64
+        return pl.Series(kind, column.to_numpy(dtype=wide)).cast(pl.String), len(column)
     return checks.ids(column.tolist(), kind, place)
 
 
@@ -214,8 +216,8 @@ def read_rows(rows: Iterable[Any], what: What, name: str | None = None) -> Run |
     doc, written_docs = checks.ids(docs, "document", place)
     coder = Coder()
     query = coder.encode(texts)
-    written += written_docs
-    return _finish(what, name, coder, query, doc, values, None, Source(label), place, [], written)
+    keys = Keys(tuple(coder.codes), query, doc, Source(label), place)
+    return _finish(what, name, keys, values, None, [], written + written_docs)
 
 
 def read_ranx(source: Any, what: What, name: str | None = None) -> Run | Qrels:
@@ -236,28 +238,16 @@ def _refuse_empty(label: str, what: What) -> NoReturn:
 
 
 def _finish(
-    what: What,
-    name: str | None,
-    coder: Coder,
-    query: Codes,
-    doc: pl.Series,
-    values: Any,
-    rank: Any,
-    source: Source,
-    place: checks.Place,
-    flags: list[Flag],
-    written: int,
+    what: What, name: str | None, keys: Keys, values: Any, rank: Any, flags: list[Flag], written: int
 ) -> Run | Qrels:
-    label = source.path
-    if not len(query):
+    label = keys.source.path
+    if not len(keys.query):
         _refuse_empty(label, what)
     if written:
         flags = [*flags, Flag("ids_written_as_text", f"{label}: ids given as whole numbers are compared as text.")]
-    queries = tuple(coder.codes)
     if what == "qrels":
-        return build.make_qrels(queries, query, doc, checks.grades(values, place), source, place, flags)
-    scores = checks.scores(values, place)
-    return build.make_run(name or "run", queries, query, doc, scores, _ranks(rank), source, place, flags)
+        return make_qrels(keys, checks.grades(values, keys.place), flags)
+    return make_run(keys, name or "run", checks.scores(values, keys.place), _ranks(rank), flags)
 
 
 def _ranks(rank: Any) -> Codes | None:

@@ -7,6 +7,7 @@ read differently from the general path.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -32,21 +33,21 @@ _SLICE = 1 << 20
 class Layout:
     """Which fields of a line hold what.
 
-    width: fields that a line must have; exact: more are an error (else they are counted and left);
-    query, doc, value, rank: positions; value is None where a line has neither score nor grade; kind: what value is;
-    header: the first data line names the columns; legal: the layout in words, for messages.
+    width: fields that a line must have; exact: more are an error (else they are counted and left); query, doc, value,
+    rank: positions, None for what a line has not; kind: what value is; header: the first data line names the columns;
+    legal, hint: a line in words and the cure, for messages.
     """
 
     width: int
-    exact: bool
     query: int
     doc: int
-    value: int | None
-    rank: int | None
     kind: Literal["score", "grade", "rank"]
-    header: bool
     legal: str
-    hint: str = ""
+    hint: str
+    value: int | None = None
+    rank: int | None = None
+    exact: bool = False
+    header: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +314,7 @@ def _refuse_rank(text: str, layout: Layout, place: checks.Place, row: int) -> No
 
 
 def _refuse_width(line: str, layout: Layout, label: str, number: int) -> NoReturn:
-    count = len(line.replace("\t", " ").split(" ")) - line.replace("\t", " ").split(" ").count("")
+    count = len(re.split("[ \t]+", line))
     fields = "1 field" if count == 1 else f"{count} fields"
     what = f"{fields} where {layout.width} are needed: {checks.shown(line)}"
     raise InputError(what, where=label, line=number, legal=layout.legal, mend=layout.hint)

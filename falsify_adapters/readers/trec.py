@@ -10,8 +10,7 @@ import numpy as np
 
 from falsify_adapters.errors import InputError
 from falsify_adapters.model import Flag, Qrels, Run, Source
-from falsify_adapters.readers import build
-from falsify_adapters.readers.build import What
+from falsify_adapters.readers.build import Keys, What, make_qrels, make_run, run_name
 from falsify_adapters.readers.streams import Stream
 from falsify_adapters.readers.text import Layout, Table, read_table
 
@@ -24,13 +23,34 @@ _QRELS_HINT = "Blanks inside an id make extra fields, missing values too few: wr
 _RANK_HINT = "Three columns hold ranks, not scores: for scores write the six columns, and remove a header line."
 _FOUR_HINT = "If these are qrels, the two files are swapped; otherwise write the six columns of a run."
 
-_TREC_RUN = Layout(6, False, 0, 2, 4, 3, "score", False, _RUN_FORMS, _RUN_HINT)
-_TREC_QRELS = Layout(4, False, 0, 2, 3, None, "grade", False, _QRELS_FORMS, _QRELS_HINT)
-_RANKS = Layout(3, True, 0, 1, 2, None, "rank", False, "query document rank, the rank a whole number", _RANK_HINT)
-_RANKS_SCORES = Layout(4, True, 0, 1, 3, 2, "score", False, "query document rank score", _FOUR_HINT)
-_PAIRS = Layout(2, True, 0, 1, None, None, "grade", False, "query document", _QRELS_HINT)
-_BEIR = Layout(3, True, 0, 1, 2, None, "grade", True, "query-id corpus-id score", _QRELS_HINT)
+_TREC_RUN = Layout(width=6, query=0, doc=2, rank=3, value=4, kind="score", legal=_RUN_FORMS, hint=_RUN_HINT)
+_TREC_QRELS = Layout(width=4, query=0, doc=2, value=3, kind="grade", legal=_QRELS_FORMS, hint=_QRELS_HINT)
+_RANKS = Layout(width=3, query=0, doc=1, value=2, kind="rank", exact=True, legal="query document rank", hint=_RANK_HINT)
+_RANKS_SCORES = Layout(
+    width=4,
+    query=0,
+    doc=1,
+    rank=2,
+    value=3,
+    kind="score",
+    exact=True,
+    legal="query document rank score",
+    hint=_FOUR_HINT,
+)
+_PAIRS = Layout(width=2, query=0, doc=1, kind="grade", exact=True, legal="query document", hint=_QRELS_HINT)
+_BEIR = Layout(
+    width=3,
+    query=0,
+    doc=1,
+    value=2,
+    kind="grade",
+    exact=True,
+    header=True,
+    legal="query-id corpus-id score",
+    hint=_QRELS_HINT,
+)
 
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _LINES_LOOKED_AT = 100
 
 
@@ -107,8 +127,7 @@ def _is_beir_header(line: list[str]) -> bool:
 
 
 def _is_run_line(line: list[str]) -> bool:
-    number = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-    return len(line) == 6 and line[1].upper() == "Q0" and bool(number.fullmatch(line[3]) and number.fullmatch(line[4]))
+    return len(line) == 6 and line[1].upper() == "Q0" and all(map(_NUMBER.fullmatch, line[3:5]))
 
 
 def _refuse_swapped(stream: Stream, looks_like: str, legal: str) -> NoReturn:
@@ -147,20 +166,22 @@ def _check_ranks_and_scores(table: Table, stream: Stream) -> None:
 
 
 def _refuse_ranks(table: Table, stream: Stream, row: int, fault: str, layout: Layout) -> NoReturn:
-    what = f"{layout.width} columns that may not be {layout.legal.partition(',')[0]}: {fault}"
+    what = f"{layout.width} columns that may not be {layout.legal}: {fault}"
     where, line = stream.label, table.lines(row)
     raise InputError(what, where=where, line=line, legal=_RUN_FORMS, mend=layout.hint)
 
 
-def _source(stream: Stream, table: Table) -> Source:
-    return Source(stream.label, stream.sha256(), table.lines)
+def _keys(stream: Stream, table: Table) -> Keys:
+    source = Source(stream.label, stream.sha256(), table.lines)
+    return Keys(table.queries, table.query, table.doc, source, lambda row: (stream.label, table.lines(row)))
 
 
-def _flags(table: Table, width: int) -> list[Flag]:
+def _left_over(stream: Stream, table: Table, width: int) -> list[Flag]:
     if not table.left_over:
         return []
     lines = "1 line holds" if table.left_over == 1 else f"{table.left_over} lines hold"
-    return [Flag("fields_left_over", f"{lines} more than {width} fields; the rest was left, as trec_eval does.")]
+    said = f"{stream.label}: {lines} more than {width} fields; the rest was left, as trec_eval does."
+    return [Flag("fields_left_over", said)]
 
 
 def _run(stream: Stream, table: Table, name: str | None, flags: list[Flag]) -> Run:
@@ -168,27 +189,10 @@ def _run(stream: Stream, table: Table, name: str | None, flags: list[Flag]) -> R
     if score is None:
         whole = np.asarray(table.whole)
         score, rank = -whole.astype(np.float64), whole.astype(np.int32)
-    return build.make_run(
-        name or build.run_name(stream.label),
-        table.queries,
-        table.query,
-        table.doc,
-        score,
-        rank,
-        _source(stream, table),
-        lambda row: (stream.label, table.lines(row)),
-        [*flags, *_flags(table, 6)],
-    )
+    flags = [*flags, *_left_over(stream, table, _TREC_RUN.width)]
+    return make_run(_keys(stream, table), name or run_name(stream.label), score, rank, flags)
 
 
 def _qrels(stream: Stream, table: Table, flags: list[Flag]) -> Qrels:
     grade = np.ones(len(table.query), dtype=np.int64) if table.whole is None else table.whole
-    return build.make_qrels(
-        table.queries,
-        table.query,
-        table.doc,
-        grade,
-        _source(stream, table),
-        lambda row: (stream.label, table.lines(row)),
-        [*flags, *_flags(table, 4)],
-    )
+    return make_qrels(_keys(stream, table), grade, [*flags, *_left_over(stream, table, _TREC_QRELS.width)])

@@ -94,7 +94,7 @@ def test_runs_are_read_alike_by_all_paths(folder: Path, content: str, block: int
         assert run.rank is None
     assert run.source.line_of is not None
     assert [run.source.line_of(row) for row in range(len(want))] == [number for number, _ in want]
-    assert sum(len(fields) > 6 for _, fields in want) == (int(run.flags[0].message.split()[0]) if run.flags else 0)
+    assert sum(len(fields) > 6 for _, fields in want) == (int(run.flags[0].message.split()[1]) if run.flags else 0)
     assert (general.queries, general.doc.to_list(), general.flags) == (run.queries, run.doc.to_list(), run.flags)
     assert general.query.tolist() == run.query.tolist()
     assert general.score.tolist() == run.score.tolist()

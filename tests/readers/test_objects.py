@@ -127,6 +127,8 @@ def test_whole_number_ids_are_written_as_text_and_said() -> None:
         run = readers.read_run(frame)
         assert rows(run) == [("1", "10", 1.0), ("2", "7", 2.0)]
         assert [f.code for f in run.flags] == ["ids_written_as_text"]
+    frame = pd.DataFrame({"qid": np.array([2**64 - 1], dtype=np.uint64), "docno": ["d"], "score": [1], "read": [1]})
+    assert readers.read_run(frame).queries == (str(2**64 - 1),)
     big = readers.read_run({2**70: {"d": 1}})
     assert big.queries == (str(2**70),)
 
@@ -149,7 +151,7 @@ def test_repeats_in_objects_follow_the_rule_of_files() -> None:
     same = [ir_measures.Qrel("q", "d", 1)] * 3
     qrels = readers.read_qrels(same)
     assert rows(qrels) == [("q", "d", 1)]
-    assert qrels.flags[0].message.startswith("2 judgments repeat")
+    assert "2 judgments repeat an earlier one" in qrels.flags[0].message
     with pytest.raises(InputError, match=r"item 1: query 'q', document 'd' is judged twice.*1 and 0") as caught:
         readers.read_qrels([ir_measures.Qrel("q", "d", 1), ir_measures.Qrel("q", "d", 0)])
     assert caught.value.line is None

@@ -23,7 +23,7 @@ def test_short_and_mangled_lines_of_trec_evals_own_test(shared: Path) -> None:
     run = readers.read_run(shared / "data" / "trec_eval" / "results.trunc")
     assert (len(run.queries), len(run.score)) == (2, 584)
     assert [f.code for f in run.flags] == ["fields_left_over"]
-    assert run.flags[0].message.startswith("5 lines hold")
+    assert run.flags[0].message.count("5 lines hold") == 1
     assert run.doc[0] == "FBIS3-27619"
     assert run.score[0] == 2.138276
 
