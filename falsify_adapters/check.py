@@ -5,29 +5,22 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from falsify_adapters.core import floors
-from falsify_adapters.core.case import Case, ExtraScores, GateResult, Settings
-from falsify_adapters.core.cross import CrossScores, Grade
+from falsify_adapters import judging
+from falsify_adapters.core.case import Settings
 from falsify_adapters.core.findings import gold_counts
-from falsify_adapters.core.gate import examine
-from falsify_adapters.core.nulls import NullScores
-from falsify_adapters.errors import InputError, MeasureError, MissingInputError, OptionError
-from falsify_adapters.grading import Traits, grade_run
-from falsify_adapters.measures import Measure, MeasureLike, looks_to, parse_many, zero_without_gold
-from falsify_adapters.model import Flag, Floats, Run
+from falsify_adapters.errors import InputError, MissingInputError, OptionError
+from falsify_adapters.measures import MeasureLike, parse_many
+from falsify_adapters.model import Flag, Run
 from falsify_adapters.pool import Entrant, PoolSpec, resolve
 from falsify_adapters.ranking import Coded, code_qrels, rank
+from falsify_adapters.remarks import about_queries, identical_runs
 from falsify_adapters.report.data import Entry, GateReport, QrelsFacts
 
 if TYPE_CHECKING:
-    from falsify_adapters.model import Backend, Judgments, Lists, Pool
-    from falsify_adapters.offers import ExtraNull, MeasureSpec
+    from falsify_adapters.model import Pool
     from falsify_adapters.registry import Registry
 
 Progress = Callable[[str, int, int], None]
@@ -66,7 +59,7 @@ def gate(
     _check_options(ties, queries, duplicates, null_d, tau=tau, alpha=alpha, n_boot=n_boot, depth=depth, jobs=jobs)
     registry = registry or _registry()
     wanted = parse_many(measures, rel, known=_known(registry))
-    plans = [_plan(registry, backend, m, extra_nulls) for m in wanted]
+    plans = [judging.plan(registry, backend, m, extra_nulls) for m in wanted]
     say = progress or _silent
     from falsify_adapters.readers import read_qrels
 
@@ -84,22 +77,23 @@ def gate(
         entrants.append(entrant)
         tables.append(table)
     pools = resolve(pool, entrants, drop_self=drop_self)
-    twins = _twins(entrants)
+    twins = identical_runs(entrants)
     settings = Settings(tau, alpha, n_boot, seed, null_d)
     entries = []
     tasks = [
-        _Task(group, e.coded.judgments, e.ranked.lists, p, settings)
+        judging.Task(group, e.coded.judgments, e.ranked.lists, p, settings)
         for e, p in zip(entrants, pools, strict=True)
-        for group in _groups(plans, jobs // len(entrants))
+        for group in judging.groups(plans, jobs // len(entrants))
     ]
-    owner = [at for at in range(len(entrants)) for _ in _groups(plans, jobs // len(entrants))]
+    owner = [at for at in range(len(entrants)) for _ in judging.groups(plans, jobs // len(entrants))]
     say("grading", 0, len(tasks))
-    for n, (at, answers) in enumerate(zip(owner, _all_answers(tasks, jobs), strict=True)):
+    for n, (at, found) in enumerate(zip(owner, judging.answers(tasks, jobs), strict=True)):
         say("grading", n + 1, len(tasks))
         entrant, pooled = entrants[at], pools[at]
         common = (*judged.flags, *entrant.ranked.flags, *twins[at])
         entries += [
-            _entry(a, tables[at], entrant, pooled, (*common, *_query_flags(a, entrant, pooled))) for a in answers
+            _entry(a, tables[at], entrant, pooled, (*common, *about_queries(a.result.measure, entrant, pooled)))
+            for a in found
         ]
     facts = QrelsFacts(
         judged.source.path,
@@ -114,36 +108,6 @@ def gate(
         "depth": cut, "rel": rel, "duplicates": duplicates, "drop_self": drop_self,
     }  # fmt: skip
     return GateReport(shown, facts, tuple(entries))
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A measure with who computes it and what else is known of it."""
-
-    measure: Measure
-    backend: Backend
-    traits: Traits
-    spec: MeasureSpec | None
-    extra: tuple[ExtraNull, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """Measures of one run, ready to be judged in this process or another."""
-
-    plans: tuple[_Plan, ...]
-    judgments: Judgments
-    lists: Lists
-    pool: Pool
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    result: GateResult
-    source: str
-    verified: int
-    flags: tuple[Flag, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,77 +132,7 @@ def _known(registry: Registry) -> Callable[[str], bool]:
     return lambda name: name in names
 
 
-def _plan(registry: Registry, backend: str, measure: Measure, extra_nulls: Sequence[str]) -> _Plan:
-    chosen = registry.backend_for(backend, measure)
-    spec = None
-    if not measure.has_kernel and measure.family in registry.names("measures"):
-        spec = registry.resolve("measures", measure.family)
-        if not spec.unit_range:
-            raise MeasureError(
-                f"{measure} has values outside [0, 1], so it has no gate", legal="measures of quality in [0, 1]"
-            )
-    if spec is None:
-        traits = Traits(zero_without_gold(measure), looks_to(measure) == "whole list")
-    else:
-        traits = Traits(spec.family.zero_without_gold, spec.family.tail == "whole list")
-    extra = tuple(registry.resolve("nulls", name) for name in extra_nulls)
-    return _Plan(measure, chosen, traits, spec, extra)
-
-
-def _answers(task: _Task) -> list[_Answer]:
-    judgments, lists, pool, n_boot = task.judgments, task.lists, task.pool, task.settings.n_boot
-    graded = [grade_run(p.measure, judgments, lists, pool, p.backend, p.traits, n_boot) for p in task.plans]
-    cases = [
-        Case(
-            p.measure, judgments, lists, pool, g.grade, g.own, g.ideal, _floor(p, task, g.exact), g.n_draws,
-            p.traits.zero, {null.name: _extra(null, p.measure, task, g.grade) for null in p.extra},
-        )
-        for p, g in zip(task.plans, graded, strict=True)
-    ]  # fmt: skip
-    results = examine(cases, task.settings)
-    return [_Answer(r, g.source, g.verified, g.flags) for r, g in zip(results, graded, strict=True)]
-
-
-def _floor(plan: _Plan, task: _Task, exact: bool) -> Floats | None:
-    depth, pool = task.lists.depth, task.pool
-    if exact:
-        return floors.expectation(plan.measure, task.judgments, pool.size, depth, pool.inside)
-    if plan.spec is not None and plan.spec.floor is not None:
-        from falsify_adapters.adapters.spec_backend import floors as by_spec
-
-        return by_spec(plan.spec, plan.measure, task.judgments, pool, depth)
-    return None
-
-
-def _extra(null: ExtraNull, measure: Measure, task: _Task, grade: Grade) -> ExtraScores:
-    from falsify_adapters.offers import NullInput
-
-    def scores(cross: CrossScores, n_draws: int, rng: np.random.Generator) -> NullScores:
-        return null.scores(NullInput(measure, task.judgments, task.lists, task.pool, cross, grade), n_draws, rng)
-
-    return scores
-
-
-def _groups(plans: Sequence[_Plan], parts: int) -> list[tuple[_Plan, ...]]:
-    """The measures of a run, in as many groups as there are processes for one run."""
-    parts = max(1, min(parts, len(plans)))
-    edges = [len(plans) * n // parts for n in range(parts + 1)]
-    return [tuple(plans[a:b]) for a, b in pairwise(edges)]
-
-
-def _all_answers(tasks: Sequence[_Task], jobs: int) -> Iterable[list[_Answer]]:
-    if jobs == 1 or len(tasks) == 1:
-        yield from map(_answers, tasks)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # Spawned, not forked: polars and BLAS hold threads, and a forked thread pool deadlocks.
-    with ProcessPoolExecutor(min(jobs, len(tasks)), multiprocessing.get_context("spawn")) as workers:
-        yield from workers.map(_answers, tasks)
-
-
-def _entry(answer: _Answer, run: _RunFacts, entrant: Entrant, pool: Pool, flags: tuple[Flag, ...]) -> Entry:
+def _entry(answer: judging.Answer, run: _RunFacts, entrant: Entrant, pool: Pool, flags: tuple[Flag, ...]) -> Entry:
     result, judgments, lists = answer.result, entrant.coded.judgments, entrant.ranked.lists
     return Entry(
         run=run.name,
@@ -312,69 +206,6 @@ def _only(coded: Coded, path: str) -> Coded:
     if not wanted:
         raise InputError("no query ids", where=path, legal="one query id a line")
     return coded.subset(wanted)
-
-
-def _query_flags(answer: _Answer, entrant: Entrant, pool: Pool) -> list[Flag]:
-    judgments, ranked = entrant.coded.judgments, entrant.ranked
-    lists, measure, n, flags = ranked.lists, answer.result.measure, judgments.n_queries, []
-    if ranked.missing:
-        flags.append(
-            Flag(
-                "queries_missing",
-                f"{len(ranked.missing)} of {n} judged queries are not in the run and score 0: {_few(ranked.missing)}.",
-            )
-        )
-    if ranked.ignored:
-        flags.append(
-            Flag(
-                "queries_ignored",
-                f"{len(ranked.ignored)} queries of the run have no judgments and are left out: {_few(ranked.ignored)}.",
-            )
-        )
-    without = [q for q, g in zip(judgments.queries, gold_counts(measure, judgments), strict=True) if not g]
-    if without:
-        flags.append(
-            Flag(
-                "queries_without_gold",
-                f"{len(without)} of {n} queries have no relevant document for {measure} and score 0 under system and "
-                f"nulls alike: {_few(without)}.",
-            )
-        )
-    negative = int((judgments.grade < 0).sum())
-    if negative:
-        flags.append(
-            Flag("negative_grades", f"{negative} judgments have negative grades: they gain 0 and count as unjudged.")
-        )
-    k = measure.cutoff
-    short = 0 if k is None else int(((lists.depth > 0) & (lists.depth < np.minimum(k, pool.size))).sum())
-    if short:
-        flags.append(Flag("short_lists", f"{short} of {n} lists hold fewer than {k} documents."))
-    return flags
-
-
-def _few(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
-
-
-def _twins(entrants: Sequence[Entrant]) -> list[list[Flag]]:
-    """Runs with the same lists are one witness, whatever their names."""
-    keys: dict[tuple[object, ...], list[int]] = {}
-    if len(entrants) > 1:
-        for n, e in enumerate(entrants):
-            lists = e.ranked.lists
-            key = (
-                e.coded.judgments.queries, lists.depth.tobytes(), lists.rank.tobytes(), lists.doc.tobytes(),
-                e.ranked.docs.hash().to_numpy().tobytes(),
-            )  # fmt: skip
-            keys.setdefault(tuple(map(hash, key)), []).append(n)
-    flags: list[list[Flag]] = [[] for _ in entrants]
-    for same in keys.values():
-        for n in same if len(same) > 1 else ():
-            others = ", ".join(entrants[m].path for m in same if m != n)
-            flags[n].append(
-                Flag("identical_runs", f"The ranked lists are those of {others}: one witness, not several.")
-            )
-    return flags
 
 
 def _check_options(ties: str, queries: str, duplicates: str, null_d: str, **numbers: Any) -> None:

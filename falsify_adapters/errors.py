@@ -1,6 +1,6 @@
 """One tree of errors. Each says what is wrong, where, what is legal and how to mend it.
 
-Every class is also the built-in kind that callers would expect to catch, and carries the exit status of the command line.
+Every class is also the built-in kind that callers would expect to catch, and carries the exit status of the program.
 """
 
 from __future__ import annotations

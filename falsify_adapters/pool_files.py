@@ -16,7 +16,7 @@ from falsify_adapters.pool import Entrant, sizes, some, too_small
 from falsify_adapters.ranking import codes_of
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 ID_KEYS = ("_id", "id", "doc_id", "docid", "docno", "pid")
 

@@ -181,7 +181,7 @@ def _about_nulls(
     if case.pool.source == "observed":
         yield Flag(
             "pool_observed",
-            f"N = {int(case.pool.size.max(initial=0))} counts only the documents seen in qrels and runs; the collection "
+            f"N = {int(case.pool.size.max(initial=0))} counts only documents seen in qrels and runs; the collection "
             "is larger, so the floor shown is too high and the gate errs on the strict side. Give --pool N.",
         )
     inside = case.pool.inside
