@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from falsify_adapters.model import Qrels, Run
     from falsify_adapters.readers.streams import Stream
 
+    Reader = Callable[[Stream, Literal["qrels", "run"], str | None], Qrels | Run]
+
 __all__ = ["FORMATS", "Format", "read_qrels", "read_run"]
 
 
@@ -40,16 +42,17 @@ FORMATS = (
 _MAGIC = ((b"PAR1", "ranx-parquet"), (b"\x04\x22\x4d\x18", "ranx-lz4"))
 
 
-def read_qrels(source: object, *, name: str | None = None, format: str | None = None) -> Qrels:
+def read_qrels(source: object, *, name: str | None = None, format: str | Reader | None = None) -> Qrels:
     """Qrels from a path ("-": standard input), an open file, a dict of dicts, a frame, an iterable or a ranx.Qrels.
 
-    name: what messages and `Source.path` call an object in memory; format: one of FORMATS' names, told by the first
-    bytes where None. Raises MissingInputError, InputError, NotInstalledError.
+    name: what messages and `Source.path` call an object in memory; format: one of FORMATS' names or a function
+    like theirs, a plugin's; told by the first bytes where None.
+    Raises MissingInputError, InputError, NotInstalledError.
     """
     return cast("Qrels", _read(source, "qrels", name, format))
 
 
-def read_run(source: object, *, name: str | None = None, format: str | None = None) -> Run:
+def read_run(source: object, *, name: str | None = None, format: str | Reader | None = None) -> Run:
     """A run, from the same kinds of source as `read_qrels`.
 
     name: the run's name, the file's name without its ending where None; format: as in `read_qrels`.
@@ -58,13 +61,13 @@ def read_run(source: object, *, name: str | None = None, format: str | None = No
     return cast("Run", _read(source, "run", name, format))
 
 
-def _read(source: object, what: Literal["qrels", "run"], name: str | None, format: str | None) -> Qrels | Run:
+def _read(source: object, what: Literal["qrels", "run"], name: str | None, format: str | Reader | None) -> Qrels | Run:
     from os import PathLike
     from pathlib import Path
 
     from falsify_adapters.readers import streams
 
-    if format is not None and format not in {known.name for known in FORMATS}:
+    if isinstance(format, str) and format not in {known.name for known in FORMATS}:
         legal = ", ".join(known.name for known in FORMATS)
         raise OptionError(f"there is no format {format!r}", where="format", legal=legal)
     if isinstance(source, (str, PathLike)):
@@ -76,7 +79,8 @@ def _read(source: object, what: Literal["qrels", "run"], name: str | None, forma
 
         return read_object(source, what, name)
     with stream:
-        return _load(format or _sniff(stream, what))(stream, what, name)
+        reader = format if callable(format) else _load(format or _sniff(stream, what))
+        return reader(stream, what, name)
 
 
 def _sniff(stream: Stream, what: Literal["qrels", "run"]) -> str:
@@ -90,9 +94,8 @@ def _sniff(stream: Stream, what: Literal["qrels", "run"]) -> str:
     return trec.sniff(stream, what)
 
 
-def _load(format: str) -> Callable[[Stream, Literal["qrels", "run"], str | None], Qrels | Run]:
+def _load(format: str) -> Reader:
     target = next(known.target for known in FORMATS if known.name == format)
     module, _, function = target.partition(":")
-    reader: Callable[[Stream, Literal["qrels", "run"], str | None], Qrels | Run]
-    reader = getattr(import_module(module), function)
+    reader: Reader = getattr(import_module(module), function)
     return reader

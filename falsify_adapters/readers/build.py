@@ -23,6 +23,8 @@ def run_name(path: str) -> str:
     """The name of a run from its path: the file's name without .gz and one well-known ending."""
     if path == "-":
         return "stdin"
+    if path.startswith("<"):
+        return "run"
     stem = PurePath(path).name.removesuffix(".gz")
     for ending in _ENDINGS:
         if stem.endswith(ending) and stem != ending:

@@ -240,7 +240,7 @@ def first_judgments(query: Codes, doc: pl.Series, grade: Ints, place: Place, que
 
     table = pl.DataFrame({"query": query, "doc": doc, "grade": grade})
     pair = ["query", "doc"]
-    if not table.select(pl.struct(pair).is_duplicated().any()).item():
+    if table.n_unique(pair) == table.height:
         return None
     table = table.with_row_index("row")
     first = table.unique(pair, keep="first", maintain_order=True)

@@ -18,6 +18,7 @@ import pytest
 
 from falsify_adapters import readers
 from falsify_adapters.model import Qrels, Run
+from falsify_adapters.readers import trec
 
 RUN = b"q2 Q0 d1 1 3.5 t\nq2 Q0 d2 2 2.5 t\nq1 Q0 d1 1 9 t\nq2 Q0 d3 3 1 t\n"
 QRELS = b"q2 0 d1 1\nq2 0 d2 -1\nq1 0 d1 2\nq2 0 d3 0\n"
@@ -191,7 +192,9 @@ def test_open_files_are_read_and_left_open(tmp_path: Path) -> None:
         assert not text.closed
     assert run_rows(run) == WANT_RUN
     assert run.source.sha256 is None
-    assert run_rows(readers.read_run(io.StringIO(RUN.decode()))) == WANT_RUN
+    held = readers.read_run(io.StringIO(RUN.decode()))
+    assert run_rows(held) == WANT_RUN
+    assert (held.name, held.source.path) == ("run", "<StringIO>")
     assert run_rows(readers.read_run(io.BytesIO(gzip.compress(RUN)))) == WANT_RUN
 
 
@@ -259,6 +262,7 @@ def test_a_format_can_be_named_and_an_unknown_one_is_an_error(tmp_path: Path) ->
     path = tmp_path / "x.tsv"
     path.write_text("1\t10\t1\n1\t11\t2\n")
     assert readers.read_run(path, format="msmarco").score.tolist() == [-1, -2]
+    assert readers.read_run(path, format=trec.read_msmarco).score.tolist() == [-1, -2]
     with pytest.raises(ValueError, match=r"6 are needed"):
         readers.read_run(path, format="trec")
     with pytest.raises(ValueError, match=r"no format 'csv'.*trec, beir, msmarco, ranx-json"):
