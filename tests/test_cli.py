@@ -165,7 +165,7 @@ def test_usage_errors_say_what_and_exit_2(
     assert gate.given == ()
 
 
-def test_a_usage_error_points_at_the_help_of_its_command(gate: Gate, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_usage_error_points_at_the_help_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     cli.run(["gate", "q", "r", "--tau", "2"])
     assert capsys.readouterr().err.endswith("\nTry 'falsify-adapters gate --help'.\n")
 
@@ -241,13 +241,15 @@ def test_the_ending_names_the_format(
     assert capsys.readouterr() == ("", f"falsify-adapters: FAIL, report in {target}\n")
 
 
-def test_per_query_rows_are_the_reports_own(gate: Gate, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("gate")
+def test_per_query_rows_are_the_reports_own(tmp_path: Path) -> None:
     target = tmp_path / "queries.csv"
     assert cli.run(["gate", "q", "r", "--per-query", str(target)]) == 0
     assert target.read_text(encoding="utf-8") == "run,measure,query\n"
 
 
-def test_an_input_is_never_written_over(gate: Gate, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("gate")
+def test_an_input_is_never_written_over(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     qrels = tmp_path / "qrels.txt"
     qrels.write_text("q 0 d 1\n", encoding="utf-8")
     assert cli.run(["gate", str(qrels), "r", "-o", str(qrels)]) == 2
@@ -267,10 +269,11 @@ def test_writing_keeps_links_and_modes_and_leaves_nothing_behind(tmp_path: Path)
     assert names_in(tmp_path) == ["link.json", "x.json"]
 
 
+@pytest.mark.usefixtures("gate")
 def test_a_write_that_fails_names_the_path_and_keeps_the_old_file(
-    gate: Gate, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: Path, target: Path) -> Path:
+    def full(*_: Path) -> Path:
         raise OSError(28, "No space left on device")
 
     target = tmp_path / "x.json"
