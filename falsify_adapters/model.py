@@ -37,7 +37,7 @@ class Source:
 
     path: as typed ("-" for standard input, "<dict>" and the like for objects in memory).
     sha256: hexadecimal digest of the bytes as stored (compressed where they are); None for objects in memory.
-    line_of: row of the table -> line of the text (1-based), by reading the source again; None where there is no text.
+    line_of: row of the table -> line of the text (1-based); None where there is no text.
     """
 
     path: str

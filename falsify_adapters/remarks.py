@@ -10,6 +10,7 @@ from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Flag, Pool
 from falsify_adapters.pool import Entrant
+from falsify_adapters.ranking import SHOWN
 
 
 def about_queries(measure: Measure, entrant: Entrant, pool: Pool) -> list[Flag]:
@@ -20,7 +21,12 @@ def about_queries(measure: Measure, entrant: Entrant, pool: Pool) -> list[Flag]:
         flags.append(
             Flag(
                 "queries_missing",
-                f"{len(ranked.missing)} of {n} judged queries are not in the run and score 0: {_few(ranked.missing)}.",
+                f"{len(ranked.missing)} of {n} judged queries are not in the run and score 0: {_few(ranked.missing)}."
+                + (
+                    " If the run was never meant to answer them, use --queries both."
+                    if len(ranked.missing) * 5 > n
+                    else ""
+                ),
             )
         )
     if ranked.ignored:
@@ -52,7 +58,8 @@ def about_queries(measure: Measure, entrant: Entrant, pool: Pool) -> list[Flag]:
 
 
 def _few(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:5]) + (", ..." if len(ids) > 5 else "")
+    shown = ", ".join(ids[:SHOWN])
+    return f"{shown} and {len(ids) - SHOWN} more" if len(ids) > SHOWN else shown
 
 
 def identical_runs(entrants: Sequence[Entrant]) -> list[list[Flag]]:

@@ -15,6 +15,7 @@ from falsify_adapters.core.nulls import GoldSets
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Flag, Ints, Judgments
 
+NO_ROOM = 1e-9  # less than this between floor and ceiling is none
 BELOW_CHANCE = 0.01  # one-sided level at which a score counts as below the floor
 
 
@@ -114,7 +115,7 @@ def _about_the_run(
             f"All scores of every list are equal: the order is the tie rule's, and any value from "
             f"{result.tie_span[0]:.4f} to {result.tie_span[1]:.4f} could have come out.",
         )
-    if not nothing and low_tail <= BELOW_CHANCE:
+    if not (nothing or no_signal) and low_tail <= BELOW_CHANCE:
         yield Flag(
             "below_chance",
             f"The score {result.score:.4f} lies under the floor {result.floor:.4f} by more than chance allows "
@@ -136,7 +137,7 @@ def _about_ties(result: GateResult, case: Case, settings: Settings) -> Iterator[
 
 def _about_room(result: GateResult, judged: Mapping[str, NullResult], settings: Settings) -> Iterator[Flag]:
     room = result.ceiling - result.floor
-    if room < 1e-9:
+    if room < NO_ROOM:
         yield Flag(
             "cannot_fail",
             f"Any order of these documents scores {result.ceiling:.4f}: {result.measure} is constant here and says "
@@ -149,7 +150,7 @@ def _about_room(result: GateResult, judged: Mapping[str, NullResult], settings: 
             f"No system could pass: even the best list, {result.ceiling:.4f}, is less than tau above "
             f"null {', '.join(short)}.",
         )
-    if 1e-9 <= room < 2 * settings.tau:
+    if NO_ROOM <= room < 2 * settings.tau:
         gap = judged["C"].delta
         yield Flag(
             "small_scale",
@@ -161,11 +162,13 @@ def _about_room(result: GateResult, judged: Mapping[str, NullResult], settings: 
 def _about_nulls(
     judged: Mapping[str, NullResult], case: Case, settings: Settings, gold: GoldSets, toothless: set[str]
 ) -> Iterator[Flag]:
-    for name in sorted(toothless):
+    if toothless:
+        names = sorted(toothless)
+        most = max(judged[name].reach for name in names)
         yield Flag(
             "null_toothless",
-            f"Null {name} says nothing here: no order of the candidates could score more than "
-            f"{judged[name].reach:.4f} under it. The verdict rests on the others.",
+            f"Null {', '.join(names)} says nothing here: no order of the candidates could score more than {most:.4f} "
+            "under it, as they hold next to no gold of other queries. The verdict rests on the others.",
         )
     counts = gold_counts(case.measure, case.judgments)
     single = bool((counts <= 1).all()) and len(gold.rows) > 0
@@ -200,6 +203,8 @@ def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[
     n = case.judgments.n_queries
     if n < MIN_QUERIES:
         yield Flag("few_queries", f"{n} queries are too few for any interval (at least {MIN_QUERIES}): UNDER-NS.")
+        return
+    if result.ceiling - result.floor < NO_ROOM:
         return
     differ = int((result.own != result.floor_per_query).sum())
     smallest = min(1.0, 2.0 ** (1 - differ))
