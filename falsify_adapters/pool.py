@@ -5,20 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from falsify_adapters.core.cross import own_hits
-from falsify_adapters.errors import InputError, OptionError
+from falsify_adapters.errors import OptionError
 from falsify_adapters.measures import Measure
-from falsify_adapters.model import Pool
-from falsify_adapters.ranking import SHOWN, Coded, Ranked, codes_of
+from falsify_adapters.model import Ints, Pool
+from falsify_adapters.ranking import Coded, Ranked, codes_of
 
 if TYPE_CHECKING:
     import polars as pl
 
 PoolSpec = int | str
+LEGAL = "a number, observed, run, candidates:FILE or a file of document ids"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +38,12 @@ def resolve(spec: PoolSpec, entrants: Sequence[Entrant], *, drop_self: bool = Fa
 
     spec: a number; "observed": the distinct documents of the qrels and of all runs; "run": each query's own list;
     "candidates:FILE": a candidate list per query (query, document); or a file of document ids, one a line.
+    drop_self: documents that are their own query were dropped, and are in no pool of that query either.
     """
+    if isinstance(spec, bool) or not isinstance(spec, (int, np.integer, str, PathLike)):
+        raise OptionError(f"{spec!r} is no pool", where="--pool", legal=LEGAL)
     text = str(spec).strip()
-    if isinstance(spec, (int, np.integer)) or re.fullmatch(r"[+-]?[0-9][0-9_,]*", text):
+    if re.fullmatch(r"[+-]?([0-9]+(_[0-9]+)*|[0-9]{1,3}(,[0-9]{3})+)", text):
         return _number(int(re.sub("[_,]", "", text)), entrants, drop_self)
     if text == "observed":
         return _everywhere(len(_seen(entrants)), "observed", entrants, drop_self)
@@ -46,14 +52,14 @@ def resolve(spec: PoolSpec, entrants: Sequence[Entrant], *, drop_self: bool = Fa
     from falsify_adapters import pool_files
 
     if text.startswith("candidates:"):
-        return pool_files.candidates(text.removeprefix("candidates:"), entrants)
+        return pool_files.candidates(text.removeprefix("candidates:"), entrants, drop_self=drop_self)
     return pool_files.ids(text, entrants, drop_self=drop_self)
 
 
 def _number(n: int, entrants: Sequence[Entrant], drop_self: bool) -> list[Pool]:
     if n < 1:
         raise OptionError(f"a pool of {n} documents", where="--pool", legal="a whole number from 1 up")
-    bound = sum(len(e.ranked.docs) for e in entrants) + entrants[0].coded.judgments.n_docs
+    bound = sum(len(e.ranked.seen) for e in entrants) + entrants[0].coded.judgments.n_docs
     if bound > n:
         longest = max(entrants, key=lambda e: int(e.ranked.lists.depth.max(initial=0)))
         deepest = int(longest.ranked.lists.depth.max(initial=0))
@@ -78,17 +84,17 @@ def too_small(n: int, seen: str) -> OptionError:
 def _seen(entrants: Sequence[Entrant]) -> pl.Series:
     import polars as pl
 
-    docs = pl.concat([entrants[0].coded.docs, *(e.ranked.docs.unique() for e in entrants)])
+    docs = pl.concat([entrants[0].coded.docs, *(e.ranked.seen.unique() for e in entrants)])
     return docs.unique()
 
 
 def _everywhere(n: int, source: str, entrants: Sequence[Entrant], drop_self: bool) -> list[Pool]:
     """One collection of n documents for all queries, less the query itself where it is dropped and known to be one."""
     known = _seen(entrants) if drop_self else None
-    return [Pool(sizes(n, e, known), source) for e in entrants]
+    return [Pool(sizes(n, e, known), source, inside=without_self(e) if drop_self else None) for e in entrants]
 
 
-def sizes(n: int, entrant: Entrant, known: pl.Series | None) -> np.ndarray:
+def sizes(n: int, entrant: Entrant, known: pl.Series | None) -> Ints:
     """(Q,) n, less one for queries whose own id is among the `known` documents."""
     import polars as pl
 
@@ -99,6 +105,16 @@ def sizes(n: int, entrant: Entrant, known: pl.Series | None) -> np.ndarray:
     return out
 
 
+def without_self(entrant: Entrant) -> NDArray[np.bool_] | None:
+    """(J,) whether each judged document is another than its query; None where all are."""
+    import polars as pl
+
+    judgments = entrant.coded.judgments
+    own = codes_of(pl.Series(judgments.queries, dtype=pl.String), entrant.coded.docs)
+    other = np.asarray(judgments.doc != own[judgments.query])
+    return None if other.all() else other
+
+
 def _own_lists(entrant: Entrant) -> Pool:
     judgments, lists = entrant.coded.judgments, entrant.ranked.lists
     hits, rows = own_hits(Measure("AP"), judgments, lists)
@@ -106,11 +122,3 @@ def _own_lists(entrant: Entrant) -> Pool:
     inside = np.zeros(len(key), bool)
     inside[np.searchsorted(key, hits.pair * judgments.n_docs + lists.doc[rows])] = True
     return Pool(lists.depth, "run", per_query=True, inside=inside)
-
-
-def some(ids: Sequence[str]) -> str:
-    """A few ids for a message."""
-    return ", ".join(repr(x) for x in ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
-
-
-__all__ = ["Entrant", "InputError", "PoolSpec", "codes_of", "resolve", "sizes", "some", "too_small"]

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from falsify_adapters.errors import InputError, MissingInputError
 from falsify_adapters.model import Pool
-from falsify_adapters.pool import Entrant, sizes, some, too_small
-from falsify_adapters.ranking import codes_of
-
-if TYPE_CHECKING:
-    pass
+from falsify_adapters.pool import LEGAL, Entrant, sizes, without_self
+from falsify_adapters.ranking import codes_of, some
 
 ID_KEYS = ("_id", "id", "doc_id", "docid", "docno", "pid")
 
 
 def ids(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool]:
-    """The documents of a file: one id a line, or JSON Lines with an id in each object (plain or .gz)."""
+    """The documents of a file: one id a line, or JSON Lines with an id in each object (plain or .gz).
+
+    Raises MissingInputError or InputError, the latter also where a list holds a document that the file lacks.
+    """
     import polars as pl
 
     docs = pl.Series(_ids(path), dtype=pl.String).unique()
@@ -31,94 +32,119 @@ def ids(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool
         outside = e.ranked.docs.unique()
         outside = outside.filter(~outside.is_in(docs.implode()))
         if len(outside):
-            raise too_small(
-                len(docs),
-                f"{len(outside)} documents of {e.path} are not in {path} ({some(outside.sort().head(6).to_list())})",
+            raise InputError(
+                f"holds {len(docs)} documents, and not {len(outside)} of those that {e.path} lists: "
+                f"{some(outside.sort().to_list())}",
+                where=path,
+                legal="the ids of all documents that were searched, in the units that are scored",
+                mend="Check that the file is that of this collection, and of documents where documents are scored "
+                "(not chunks).",
             )
         judgments = e.coded.judgments
         known = codes_of(docs, e.coded.docs)
         member = np.zeros(judgments.n_docs + 1, bool)
         member[known] = True  # -1, not judged, falls on the spare place
         inside = member[:-1][judgments.doc]
+        if drop_self and (other := without_self(e)) is not None:
+            inside &= other
         pools.append(
             Pool(sizes(len(docs), e, docs if drop_self else None), "file", inside=None if inside.all() else inside)
         )
     return pools
 
 
-def candidates(path: str, entrants: Sequence[Entrant]) -> list[Pool]:
-    """Candidate lists: query and document in the first two columns, or a TREC run."""
+def candidates(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool]:
+    """Candidate lists: query and document in two columns, or a TREC run (plain or .gz).
+
+    Raises MissingInputError or InputError, the latter also where a list holds a document that is no candidate.
+    """
     rows: dict[str, set[str]] = {}
     for number, line in _lines(path):
-        fields = line.split()
+        fields = re.split("[ \t]+", line)
         if len(fields) not in (2, 6):
             raise InputError(
                 f"{len(fields)} fields in {line[:80]!r}", where=path, line=number,
                 legal="two fields (query, document), or the six of a TREC run",
             )  # fmt: skip
         rows.setdefault(fields[0], set()).add(fields[1] if len(fields) == 2 else fields[2])
+    if drop_self:
+        rows = {query: docs - {query} for query, docs in rows.items()}
     return [_candidates(path, rows, e) for e in entrants]
 
 
 def _candidates(path: str, rows: dict[str, set[str]], e: Entrant) -> Pool:
     import polars as pl
 
-    judgments, lists = e.coded.judgments, e.ranked.lists
+    judgments = e.coded.judgments
     lacking = [q for q in judgments.queries if q not in rows]
     if lacking:
-        raise InputError(f"{len(lacking)} judged queries have no candidates: {some(lacking)}", where=path)
-    size = np.array([len(rows[q]) for q in judgments.queries], np.int64)
-    over = np.flatnonzero(lists.depth > size)
-    if len(over):
-        q = judgments.queries[over[0]]
-        raise too_small(int(size[over[0]]), f"{e.path} lists {int(lists.depth[over[0]])} documents for query {q!r}")
+        raise InputError(
+            f"{len(lacking)} of {judgments.n_queries} judged queries have no candidates: {some(lacking)}",
+            where=path,
+            legal="candidates for every query that is scored",
+            mend="Add them, or leave the queries out with --queries-file.",
+        )
+    for code, doc in zip(e.ranked.owner.tolist(), e.ranked.docs.to_list(), strict=True):
+        if doc not in rows[judgments.queries[code]]:
+            raise InputError(
+                f"{e.path} lists {doc!r} for query {judgments.queries[code]!r}, which is not among its candidates",
+                where=path,
+                legal="for each query every document that the run lists",
+                mend="Check that these are the candidates that the run ranked.",
+            )
     inside = np.zeros(len(judgments.doc), bool)
     for i, q in enumerate(judgments.queries):
         part = slice(judgments.start[i], judgments.start[i + 1])
         codes = codes_of(pl.Series(sorted(rows[q]), dtype=pl.String), e.coded.docs)
         inside[part] = np.isin(judgments.doc[part], codes)
-        shown = lists.doc[lists.start[i] : lists.start[i + 1]]
-        foreign = shown[~np.isin(shown, codes)]
-        if len(foreign):
-            raise InputError(
-                f"{e.path} lists {e.coded.docs[int(foreign[0])]!r} for query {q!r}, which is not among its candidates",
-                where=path,
-            )
+    size = np.array([len(rows[q]) for q in judgments.queries], np.int64)
     return Pool(size, "candidates", per_query=True, inside=inside)
 
 
 def _ids(path: str) -> list[str]:
     found: list[str] = []
     for number, line in _lines(path):
-        if not line.startswith("{"):
-            found.append(line)
+        if line.startswith("{"):
+            found.append(_id_of_object(line, path, number))
             continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise InputError(f"not JSON: {error}", where=path, line=number) from None
-        key = next((k for k in ID_KEYS if k in record), None)
-        if key is None:
+        if " " in line or "\t" in line:
             raise InputError(
-                f"no id in an object with the keys {sorted(record)}", where=path, line=number,
-                legal=f"one of the keys {', '.join(ID_KEYS)}",
+                f"several fields in {line[:80]!r}", where=path, line=number,
+                legal="one document id a line, or JSON Lines", mend="Keep the column of ids only.",
             )  # fmt: skip
-        found.append(str(record[key]))
+        found.append(line)
     if not found:
-        raise InputError("no document ids", where=path, legal="one id a line, or JSON Lines")
+        raise InputError("no document ids", where=path, legal="one document id a line, or JSON Lines")
     return found
 
 
+def _id_of_object(line: str, path: str, number: int) -> str:
+    keys = f"text or a whole number under one of the keys {', '.join(ID_KEYS)}"
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"not JSON: {error}", where=path, line=number, legal="one object a line") from None
+    key = next((k for k in ID_KEYS if k in record), None)
+    if key is None:
+        raise InputError(
+            f"no id in an object with the keys {', '.join(sorted(record))}", where=path, line=number, legal=keys
+        )
+    value = record[key]
+    if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
+        raise InputError(f"the id {value!r} under {key!r} is no id", where=path, line=number, legal=keys)
+    return str(value)
+
+
 def _lines(path: str) -> list[tuple[int, str]]:
+    """(number, line) of the lines that hold data, without blanks at their ends. Lines end as in runs."""
     try:
         data = Path(path).read_bytes()
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     except FileNotFoundError:
-        raise MissingInputError(
-            f"there is no such pool file: {path!r}", where="--pool",
-            legal="a number, observed, run, candidates:FILE or a file of document ids",
-        ) from None  # fmt: skip
-    except (OSError, UnicodeDecodeError, EOFError) as error:
-        raise InputError(f"cannot be read as text: {error}", where=path) from None
-    lines = ((n, line.strip()) for n, line in enumerate(text.splitlines(), start=1))
+        raise MissingInputError(f"there is no such pool file: {path!r}", where="--pool", legal=LEGAL) from None
+    except IsADirectoryError:
+        raise InputError("is a folder", where=path, legal="a file", mend="Name a file inside it.") from None
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot be read as text: {error}", where=path, legal="UTF-8 text, plain or .gz") from None
+    lines = ((n, line.strip(" \t\r")) for n, line in enumerate(text.split("\n"), start=1))
     return [(n, line) for n, line in lines if line and not line.startswith("#")]

@@ -7,6 +7,8 @@ best place, lists are cut.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Ties = Literal["trec", "input"]
 Duplicates = Literal["error", "best"]
 SHOWN = 5  # ids named in a message
+LOOKED_AT = 10_000  # ids of a run in which a separator of chunks is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,14 +51,23 @@ class Ranked:
     """A ranked run and what was found on the way.
 
     missing: judged queries that the run does not answer; ignored: queries that are only in the run;
-    docs: document ids of the lists, repeats included (for counting a pool); flags: the findings.
+    docs: document ids of the lists, one list after the other, repeats included; blocks: the query of each list in
+    `docs`, in that order; seen: every document id of the run as read, repeats included, also those that were cut,
+    dropped or listed for a query without judgments (for counting a pool); flags: the findings.
     """
 
     lists: Lists
     missing: tuple[str, ...]
     ignored: tuple[str, ...]
     docs: pl.Series
+    blocks: Codes
+    seen: pl.Series
     flags: tuple[Flag, ...]
+
+    @property
+    def owner(self) -> Codes:
+        """(len(docs),) the query of each of `docs`."""
+        return np.repeat(self.blocks, self.lists.depth[self.blocks])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,34 +117,34 @@ def rank(
     """Rank a run against coded qrels.
 
     Raises InputError where no query or no document joins, where a document stands twice in a list with two scores
-    (unless `duplicates="best"`), or where `drop_self` would drop a document that is judged relevant.
+    (unless `duplicates="best"`), or where `drop_self` would drop every document or one that is judged relevant.
     """
     judgments = coded.judgments
     flags = list(run.flags)
     query, missing, ignored = _join_queries(run, coded)
-    row = np.flatnonzero(query >= 0)
-    whole = len(row) == len(query)
-    single = (run.score if whole else run.score[row]).astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one score
-    table = _Table(
-        row,
-        query if whole else query[row],
-        run.score if whole else run.score[row],
-        single,
-        run.doc if whole else run.doc.gather(row),
-    )
+    table = _Table(np.arange(len(query)), query, run.score, _as_float32(run.score), run.doc)
+    if ignored:
+        table = table.take(np.flatnonzero(query >= 0))
     if drop_self:
         table, flag = _drop_self(table, run, coded)
         flags += flag
     table = _in_order(table, ties, judgments.n_queries)
-    flags += _look_at_order(table, run)
     table, flag = _one_of_each(table, run, judgments, duplicates)
-    flags += flag
-    lists, first, kept = _lists(table, codes_of(table.doc, coded.docs), judgments.n_queries, depth)
-    if not len(lists.doc):
+    flags += [*_look_at_order(table, run), *flag]
+    code = codes_of(table.doc, coded.docs)
+    if not (code >= 0).any():
         raise _nothing_in_common(run, coded)
+    lists, head, kept = _lists(table, code, judgments.n_queries, depth)
     if not drop_self:
-        flags += _look_for_self(table, first, judgments)
-    return Ranked(lists, missing, ignored, table.doc if kept is None else table.doc.gather(kept), tuple(flags))
+        flags += _look_for_self(table, head, judgments)
+    docs = table.doc if kept is None else table.doc.gather(kept)
+    return Ranked(lists, missing, ignored, docs, table.query[head], run.doc, tuple(flags))
+
+
+def _as_float32(score: Floats) -> NDArray[np.float32]:
+    """Scores as they rank. Those beyond the range of a 32-bit float are infinite, and tied, as in trec_eval."""
+    with np.errstate(over="ignore"):
+        return score.astype(np.float32) + np.float32(0)  # -0.0 and 0.0 are one score
 
 
 def _join_queries(run: Run, coded: Coded) -> tuple[Codes, tuple[str, ...], tuple[str, ...]]:
@@ -145,15 +157,16 @@ def _join_queries(run: Run, coded: Coded) -> tuple[Codes, tuple[str, ...], tuple
     ignored = tuple(sorted(q for q in run.queries if q not in place))
     if len(missing) == judgments.n_queries:
         raise InputError(
-            f"no query of the run is judged: the run has {_some(ignored)}, the qrels {coded.path} "
-            f"have {_some(judgments.queries)}",
+            f"no query of the run is judged: the run has {some(ignored)}, the qrels {coded.path} "
+            f"have {some(judgments.queries)}",
             where=run.source.path,
             mend="Check that run and qrels belong together and spell query ids alike.",
         )
     return code[run.query], missing, ignored
 
 
-def _some(ids: Sequence[str]) -> str:
+def some(ids: Sequence[str]) -> str:
+    """A few ids for a message."""
     shown = ", ".join(repr(q) for q in ids[:SHOWN])
     return f"{shown} and {len(ids) - SHOWN} more" if len(ids) > SHOWN else shown
 
@@ -170,15 +183,18 @@ def _drop_self(table: _Table, run: Run, coded: Coded) -> tuple[_Table, list[Flag
     relevant = judgments.query[(judgments.doc == code[judgments.query]) & (judgments.grade > 0)]
     hit = np.intersect1d(table.query[own], relevant)
     if len(hit):
-        names_hit = [judgments.queries[i] for i in hit]
         raise InputError(
-            f"--drop-self would drop documents that are judged relevant for the query of the same id: "
-            f"{_some(names_hit)}",
+            "--drop-self would drop documents that are judged relevant for the query of the same id: "
+            + some([judgments.queries[i] for i in hit]),
             where=run.source.path,
             mend="Query ids and document ids only look alike here: leave --drop-self out.",
         )
-    note = f"{int(own.sum())} documents that are their own query (same id) were dropped."
-    return table.take(np.flatnonzero(~own)), [Flag("self_dropped", note)]
+    if own.all():
+        fault = "--drop-self leaves no document: each has the id of its own query"
+        raise InputError(fault, where=run.source.path, mend="Leave --drop-self out, or check the run's ids.")
+    n = int(own.sum())
+    note = f"{n} documents that are their own query (same id) were" if n > 1 else "1 document that is its own query was"
+    return table.take(np.flatnonzero(~own)), [Flag("self_dropped", f"{note} dropped.")]
 
 
 def _in_order(table: _Table, ties: Ties, n_queries: int) -> _Table:
@@ -209,8 +225,8 @@ def _ties_by_id(table: _Table) -> _Table:
         return table
     group = np.concatenate([[0], np.cumsum(~tied)])
     inside = np.zeros(len(group), bool)
-    inside[1:], inside[:-1] = tied, tied | inside[:-1]
-    inside[1:] |= tied
+    inside[1:] = tied
+    inside[:-1] |= tied
     place = np.flatnonzero(inside)
     frame = pl.DataFrame({"group": group[place], "doc": table.doc.gather(place), "place": place})
     frame = frame.sort("group", "doc", descending=[False, True], maintain_order=True)
@@ -269,22 +285,26 @@ def _one_of_each(table: _Table, run: Run, judgments: Judgments, policy: Duplicat
         return table, []
     clash = extra.filter(pl.col("score") != pl.col("top"))
     if policy == "error" and len(clash):
-        raise _two_scores(table, run, judgments, clash.row(0, named=True), len(clash))
+        best, place, *_ = clash.select("best", "place").row(0)
+        raise _two_scores(table, run, judgments, (best, place), clash.n_unique(["query", "doc"]))
     keep = np.ones(len(key), bool)
     keep[extra["place"].to_numpy()] = False
-    what = "identical lines" if not len(clash) else "repeated documents (best-ranked kept)"
-    return table.take(np.flatnonzero(keep)), [Flag("duplicates_removed", f"{len(extra)} {what} were dropped.")]
+    what = "line repeats" if len(extra) == 1 else "lines repeat"
+    scores = "the same score" if not len(clash) else "another score (the best-ranked is kept)"
+    note = f"{len(extra)} {what} a document of the same list with {scores}; dropped."
+    return table.take(np.flatnonzero(keep)), [Flag("duplicates_removed", note)]
 
 
-def _two_scores(table: _Table, run: Run, judgments: Judgments, clash: dict[str, object], n: int) -> InputError:
-    rows = [int(table.row[int(str(clash[k]))]) for k in ("best", "place")]
+def _two_scores(table: _Table, run: Run, judgments: Judgments, places: tuple[int, int], n: int) -> InputError:
+    """The error for the two rows at these places of the table, the first of `n` such documents."""
+    rows = sorted(places, key=lambda place: int(table.row[place]))
     line_of = run.source.line_of
-    lines = sorted(line_of(r) for r in rows) if line_of else []
+    lines = [line_of(int(table.row[place])) for place in rows] if line_of else []
     where = f"lines {lines[0]} and {lines[1]}: " if lines else ""
-    query = judgments.queries[int(str(clash["query"]))]
+    query, doc = judgments.queries[table.query[rows[0]]], table.doc[rows[0]]
     return InputError(
-        f"{where}document {clash['doc']!r} stands twice in the list of query {query!r}, with scores "
-        f"{clash['top']} and {clash['score']}" + (f" ({n} such documents in all)" if n > 1 else ""),
+        f"{where}document {doc!r} stands twice in the list of query {query!r}, with scores "
+        f"{table.score[rows[0]]} and {table.score[rows[1]]}" + (f" ({n} such documents in all)" if n > 1 else ""),
         where=run.source.path,
         legal="a document once per query",
         mend="Use --duplicates best to keep the best-ranked one.",
@@ -294,7 +314,7 @@ def _two_scores(table: _Table, run: Run, judgments: Judgments, clash: dict[str, 
 def _lists(
     table: _Table, code: Codes, n_queries: int, depth: int | None
 ) -> tuple[Lists, NDArray[np.int64], NDArray[np.int64] | None]:
-    """The lists; the rows of their first documents; the rows that the cut leaves (None: all)."""
+    """The lists; the rows of their first documents, as in the table; the rows that the cut leaves (None: all)."""
     full = np.bincount(table.query, minlength=n_queries)
     head = np.flatnonzero(np.concatenate([[True], table.query[1:] != table.query[:-1]]))
     begin = np.zeros(n_queries, np.int64)
@@ -333,14 +353,14 @@ def _lists(
         first_tie=first_tie,
         all_tied=bool(len(long) and ((ends - starts)[top] >= sizes[long]).all()),
     )
-    return lists, begin[full > 0], kept
+    return lists, head, kept
 
 
-def _look_for_self(table: _Table, first: NDArray[np.int64], judgments: Judgments) -> list[Flag]:
+def _look_for_self(table: _Table, head: NDArray[np.int64], judgments: Judgments) -> list[Flag]:
     import polars as pl
 
-    names = pl.Series(judgments.queries, dtype=pl.String).gather(table.query[first])
-    n = int((names == table.doc.gather(first)).sum())
+    names = pl.Series(judgments.queries, dtype=pl.String).gather(table.query[head])
+    n = int((names == table.doc.gather(head)).sum())
     if not n:
         return []
     return [
@@ -353,9 +373,27 @@ def _look_for_self(table: _Table, first: NDArray[np.int64], judgments: Judgments
 
 
 def _nothing_in_common(run: Run, coded: Coded) -> InputError:
+    mend = "Check that both speak of the same collection, and of documents alike (not chunks against documents)."
+    mark = _chunk_separator(run, coded)
+    if mark is not None:
+        mend = (
+            f"Cut before {mark!r}, ids of the run do occur: it lists chunks, the qrels judge documents. Map them first."
+        )
     return InputError(
-        f"no document of the run occurs in the qrels {coded.path}: the run has {_some(run.doc.head(3).to_list())}, "
-        f"the qrels {_some(coded.docs.head(3).to_list())}",
+        f"no document of the run occurs in the qrels {coded.path}: the run has {some(run.doc.head(3).to_list())}, "
+        f"the qrels {some(coded.docs.head(3).to_list())}",
         where=run.source.path,
-        mend="Check that both speak of the same collection, and of documents alike (not chunks against documents).",
+        mend=mend,
     )
+
+
+def _chunk_separator(run: Run, coded: Coded) -> str | None:
+    """What most often stands behind a judged document's id in the ids of the run; None where none begins with one."""
+    known = set(coded.docs.to_list())
+    marks = Counter(
+        mark.group()
+        for doc in run.doc.head(LOOKED_AT).to_list()
+        for mark in re.finditer(r"[\W_]+", doc)
+        if doc[: mark.start()] in known
+    )
+    return marks.most_common(1)[0][0] if marks else None
