@@ -214,14 +214,14 @@ def progress_on(stream: IO[str], *, wanted: bool) -> Progress | None:
     """A line on a terminal that says how far each stage is, at most ten times a second; None on anything else."""
     if not wanted or not stream.isatty() or os.environ.get("TERM") == "dumb":
         return None
-    last = 0.0
+    last, shown = 0.0, ""
 
     def show(stage: str, done: int, total: int) -> None:
-        nonlocal last
+        nonlocal last, shown
         now = time.monotonic()
-        if done < total and now - last < 0.1:
+        if stage == shown and done < total and now - last < 0.1:
             return
-        last = now
+        last, shown = now, stage
         ended = done >= total
         stream.write("\r\x1b[K" if ended else f"\r\x1b[K{stage} {done}/{total}")
         stream.flush()

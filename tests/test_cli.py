@@ -413,3 +413,83 @@ def test_plugins_lists_what_was_found(capsys: pytest.CaptureFixture[str]) -> Non
     assert "commands: demo, gate, measures, plugins" in out
     assert cli.run(["plugins", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "falsify-adapters.plugins/1"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A qrels and a run of 30 queries, one gold document each, always at rank 1."""
+    qrels = "".join(f"q{i} 0 d{i} 1\n" for i in range(30))
+    run = "".join(f"q{i} Q0 d{i} 1 2.5 made\nq{i} Q0 d{(i + 1) % 30} 2 1.5 made\n" for i in range(30))
+    (tmp_path / "qrels.txt").write_text(qrels, encoding="utf-8")
+    (tmp_path / "run.txt").write_text(run, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+LINE = ["gate", "qrels.txt", "run.txt", "-m", "RR@10", "--pool", "1000", "--backend", "builtin"]
+
+
+@pytest.mark.usefixtures("files")
+def test_from_files_to_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(LINE) == 0
+    assert capsys.readouterr().out.startswith("Four-null gate: PASS\n")
+    assert cli.run([*LINE, "--format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["schema"] == "falsify-adapters.gate/1"
+    result = made["results"][0]
+    assert result["score"] == 1.0
+    assert result["nulls"]["A"]["mean"] == pytest.approx(1.5 / 30)
+    assert result["nulls"]["C"]["mean"] == pytest.approx(1.5 / 1000)
+
+
+def test_the_same_input_gives_the_same_bytes(files: Path) -> None:
+    outputs = {
+        run_program(*LINE, "--format", "json", cwd=files, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_standard_input(files: Path) -> None:
+    run = (files / "run.txt").read_text(encoding="utf-8")
+    done = run_program(*["-" if arg == "run.txt" else arg for arg in LINE], cwd=files, input=run)
+    assert done.returncode == 0
+    assert done.stdout.startswith("Four-null gate: PASS\n")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"run.txt": "no-such-file"}, "no-such-file"),
+        ({"builtin": "no-such-backend"}, "no-such-backend"),
+        ({"RR@10": "numq"}, "has no gate"),
+        ({"1000": "7"}, "a pool of 7 documents is too small"),
+        ({"1000": "no-such-pool"}, "no-such-pool"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_bad_input_is_one_message_and_2(capsys: pytest.CaptureFixture[str], change: dict[str, str], says: str) -> None:
+    assert cli.run([change.get(arg, arg) for arg in LINE]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert says in err
+    assert err.count("\n") == 1
+    assert len(err) < 1000
+
+
+@pytest.mark.usefixtures("files")
+def test_a_line_that_is_wrong_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("run.txt").read_text(encoding="utf-8").replace("q3 Q0 d3 1 2.5 made", "q3 Q0 d3 1 high made")
+    Path("run.txt").write_text(text, encoding="utf-8")
+    assert cli.run(LINE) == 2
+    assert "run.txt, line 7: " in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_per_query_rows_from_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([*LINE, "--per-query", "queries.csv", "--quiet"]) == 0
+    lines = Path("queries.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("run,measure,query")
+    assert len(lines) == 31
+    assert capsys.readouterr().out == ""

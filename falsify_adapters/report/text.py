@@ -6,6 +6,7 @@ do next, and the flags, each once. Tables are never folded or cut, whatever the 
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ QUERIES = {
     "without_gold": "without gold (scored 0)",
     "ignored": "only in the run (ignored)",
 }
+CUTOFF = re.compile(r"@[0-9]+(?=$|\()")
 LOUD = ("nothing_judged",)
 DETAILS_UP_TO = 4  # rows; with more of them only those that did not pass are shown in full
 
@@ -160,7 +162,7 @@ def summary_lines(
     flat = _summary_table(page, results, settings, notes, grouped=False)
     wide = max(cell_len(line.plain) for line in flat) > page.width
     table = _summary_table(page, results, settings, notes, grouped=True) if wide else flat
-    return [*table, _legend(page, results, settings)]
+    return [*table, *_legend(page, results, settings)]
 
 
 def _summary_table(
@@ -213,12 +215,12 @@ def _style(verdict: str) -> str:
     return STYLES[verdict.upper()].removeprefix("bold ") if verdict in ("fail", "under-ns") else ""
 
 
-def _legend(page: _Page, results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> Text:
+def _legend(page: _Page, results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[Text]:
     text = "A to D: gap between the score and each null"
     seen = {_verdict(result, settings, name) for result in results for name in result["nulls"]}
     for verdict, words in (("fail", "fails"), ("under-ns", "too few queries"), ("toothless", "says nothing here")):
         text += f"; {MARKS[verdict]} {words}" if verdict in seen else ""
-    return Text(page.sign(text), style="dim")
+    return [Text(line, style="dim") for line in textwrap.wrap(page.sign(text), page.width)]
 
 
 def _block(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], notes: _Notes) -> None:
@@ -245,7 +247,9 @@ def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
     place = f"pool {size} documents{'' if pool['n'] is not None else ' a query'} ({page.safe(pool['source'])})"
     judged = result["judged_at_k"]
     where = [place, count(queries["judged"], "query")]
-    where += [f"judged in the top {number(judged, 3)}"] if judged is not None else []
+    where += (
+        [f"judged{''.join(CUTOFF.findall(result['measure'])[-1:])} {number(judged, 3)}"] if judged is not None else []
+    )
     told = {flag["code"] for flag in result["flags"]}
     odd = [
         f"{queries[part]} {words}" for part, words in QUERIES.items() if queries[part] and f"queries_{part}" not in told
@@ -278,14 +282,14 @@ def _null_table(page: _Page, result: Mapping[str, Any], settings: Mapping[str, A
             f"{key} {NAMES[key]}" if key in NAMES else page.safe(key),
             number(null["mean"]) + _error(page, null["se"]),
             number(null["delta"]),
-            interval(null["ci95"]),
+            interval(null["ci95"], 3),
             p_value(null["p"]),
         ]
         row += [number(null["reach"], 3)] if reach else []
         verdict = _verdict(result, settings, key)
         row.append(Text(verdict, style=_style(verdict)))
         rows.append(row)
-    return aligned(columns, rows, indent=2)
+    return aligned(columns, rows, indent=2, gap=1 if reach else 2)
 
 
 def _blunt(result: Mapping[str, Any], null: Mapping[str, Any]) -> bool:

@@ -195,6 +195,21 @@ def test_a_fail_without_a_failed_null_is_explained_by_its_flag() -> None:
     assert "Fails" not in text
 
 
+def test_the_table_of_a_candidate_list_fits_a_terminal() -> None:
+    result = row("rerank", "nDCG@10", 0.9, [0.02, 0.02, 0.92, 0.02], ["fail", "under-ns", "fail", "fail"])
+    result["nulls"] = {name: {**null, "reach": 0.03} for name, null in result["nulls"].items()}
+    result["nulls"]["D"]["se"] = 0.0004
+    result["flags"] = [{"code": "null_toothless", "message": "-"}]
+    assert max(map(len, plain(result, good()).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("measure", "says"), [("nDCG@10", "judged@10 0.990"), ("R@5(top1)", "judged@5 0.990"), ("AP", "judged 0.990")]
+)
+def test_the_share_of_judged_documents_names_its_depth(measure: str, says: str) -> None:
+    assert says in plain(good(measure=measure))
+
+
 def test_ties_are_told_only_where_they_move_the_printed_score() -> None:
     assert "Ties:" not in plain(good(tied_queries=3, tie_span=[0.91189, 0.91191]))
     assert "Ties: 1 query with equal scores" in plain(good(tied_queries=1, tie_span=[0.90, 0.92]))
