@@ -289,7 +289,11 @@ def _null_table(page: _Page, result: Mapping[str, Any], settings: Mapping[str, A
         verdict = _verdict(result, settings, key)
         row.append(Text(verdict, style=_style(verdict)))
         rows.append(row)
-    return aligned(columns, rows, indent=2, gap=1 if reach else 2)
+    for gap, indent in ((2, 2), (1, 2), (1, 0)):  # as airy as the width allows
+        lines = aligned(columns, rows, indent=indent, gap=gap)
+        if max(cell_len(line.plain) for line in lines) <= page.width:
+            break
+    return lines
 
 
 def _blunt(result: Mapping[str, Any], null: Mapping[str, Any]) -> bool:

@@ -77,9 +77,10 @@ def test_no_line_of_a_usual_report_is_wider_than_the_terminal() -> None:
 
 def test_a_narrow_terminal_folds_sentences_and_never_tables() -> None:
     def tables(text: str) -> list[str]:
-        return [line for line in text.splitlines() if re.match(r"  [A-D] ", line)]
+        return [" ".join(line.split()) for line in text.splitlines() if re.match(r" *[A-D] ", line)]
 
     assert tables(plain(cheat(), width=50)) == tables(plain(cheat(), width=200))
+    assert len(tables(plain(cheat(), width=50))) == 4
 
 
 def test_escape_sequences_in_names_are_shown_and_not_sent() -> None:
@@ -173,7 +174,7 @@ def test_the_reach_of_blunt_nulls_is_shown_only_where_there_are_any() -> None:
     assert "reach" not in plain(good())
     blunt = good()
     blunt["nulls"] = {name: {**value, "reach": 0.03 if name != "C" else None} for name, value in blunt["nulls"].items()}
-    assert re.search(r"A permuted gold .* 0\.030  pass", plain(blunt))
+    assert re.search(r"A permuted gold .* 0\.030 +pass", plain(blunt))
 
 
 def test_a_toothless_null_is_marked_and_blamed_for_nothing() -> None:
