@@ -108,11 +108,11 @@ class _Pairing:
 
     def __init__(self, target: Target) -> None:
         cross = target.cross
-        off = (cross.i != cross.j) & (cross.value != 0)
-        i, j, value = cross.i[off], cross.j[off], cross.value[off]
         self.scale = 1.0 - 1.0 / max(len(target.gold.rows), 1)
         self.gold = np.zeros(cross.n_queries)
         self.gold[target.gold.rows] = 1.0
+        used = (cross.i != cross.j) & (cross.value * self.gold[cross.i] != 0)
+        i, j, value = cross.i[used], cross.j[used], cross.value[used]
         self.empty = not len(value) or len(target.gold.rows) < 2
         self.rows, row = np.unique(i, return_inverse=True)
         self.columns, column = np.unique(j, return_inverse=True)
