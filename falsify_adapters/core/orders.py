@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from falsify_adapters.core.cross import gold_level, own_hits
+from falsify_adapters.core.cross import gold_level, lowest_grade, own_hits
 from falsify_adapters.core.kernels import Hits
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Ints, Judgments, Lists
@@ -54,23 +54,27 @@ def tie_extremes(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[
 def popularity_hits(measure: Measure, judgments: Judgments, lists: Lists) -> Hits:
     """Hits of the popularity ranker: the most-often-gold documents (ties: lowest id), each query left out of its own
     counts, as many as the system retrieved. Documents that are gold for no other query are not in its list."""
-    gold = np.flatnonzero(judgments.grade >= gold_level(measure))
-    query, doc, grade = judgments.query[gold], judgments.doc[gold].astype(np.int64), judgments.grade[gold]
-    count = np.bincount(doc, minlength=judgments.n_docs)
-    # One number per (count, id), ascending in the order of the list: the place of a document with some count.
+    low, n_docs = gold_level(measure), judgments.n_docs
+    seen = np.flatnonzero(judgments.grade >= lowest_grade(measure))
+    query, doc, grade = judgments.query[seen], judgments.doc[seen].astype(np.int64), judgments.grade[seen]
+    gold = grade >= low
+    count = np.bincount(doc[gold], minlength=n_docs)
+    votes = count[doc] - gold  # of the other queries
+    # One number per (count, id), ascending in the order of the list: the place of a document is how many lie below.
+    most = int(count.max(initial=0))
     labels = np.flatnonzero(count)
-    key = np.sort((count.max(initial=0) - count[labels]) * judgments.n_docs + labels)
-    after = (count.max(initial=0) - count[doc] + 1) * judgments.n_docs + doc  # the query left out: one count less
-    place = np.searchsorted(key, after)
+    with_own = np.sort((most - count[labels]) * n_docs + labels)
+    key = (most - votes) * n_docs + doc
+    place = np.searchsorted(with_own, key)
     start = np.searchsorted(query, np.arange(judgments.n_queries + 1))
-    for q in np.flatnonzero(np.diff(start) > 1):
-        own = slice(start[q], start[q + 1])
-        # Of the query's own, those ahead by their full counts are replaced by those ahead with one count less.
-        mine = np.sort(after[own])
-        place[own] += np.searchsorted(mine, after[own]) - np.searchsorted(mine - judgments.n_docs, after[own])
-    alone = np.diff(start)[query] == 1
-    place[alone] -= 1  # itself, ahead by its full count
-    keep = np.flatnonzero((count[doc] > 1) & (place < lists.depth[query]))
+    size = np.diff(start)
+    # The query's own gold stands where the votes of the others put it, behind its place in the full counts.
+    place[gold & (size[query] == 1)] -= 1
+    for q in np.flatnonzero(size > 1):
+        rows = slice(start[q], start[q + 1])
+        mine = np.sort(key[rows][gold[rows]])
+        place[rows] += np.searchsorted(mine, key[rows]) - np.searchsorted(mine - n_docs, key[rows])
+    keep = np.flatnonzero((votes > 0) & (place < lists.depth[query]))
     keep = keep[np.lexsort((place[keep], query[keep]))]
     return Hits(query[keep].astype(np.int64), place[keep] + 1, grade[keep].astype(np.int64))
 
