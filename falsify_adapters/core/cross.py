@@ -139,16 +139,21 @@ def cross_scores(measure: Measure, judgments: Judgments, lists: Lists, grade: Gr
 def cross_scores_all(
     measure: Measure, judgments: Judgments, lists: Lists, grade: Grade, own: Floats, rng: np.random.Generator
 ) -> CrossScores:
-    """S for a measure that need not be 0 without a gold hit: all pairs, or every list against a sample of gold sets."""
+    """S for a measure that need not be 0 without a gold hit: every list against all gold sets, or a sample of them.
+
+    Queries without gold have no gold set to be graded against.
+    """
     n = judgments.n_queries
-    some = max(2, min(n, ALL_PAIRS // n))
-    chosen = np.sort(rng.permutation(n)[:some]) if some < n else np.arange(n)
+    gold = np.bincount(judgments.query[judgments.grade >= gold_level(measure)], minlength=n) > 0
+    sets = np.flatnonzero(gold)
+    some = max(2, min(len(sets), ALL_PAIRS // n))
+    chosen = np.sort(rng.permutation(sets)[:some]) if some < len(sets) else sets
     key = (np.arange(n)[:, None] * n + chosen).ravel()
     pair, rank, grades = [], [], []
     for i, j, hits in overlap_blocks(measure, judgments, lists):
         wanted = (i * n + j)[hits.pair]
-        at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
-        keep = key[at] == wanted
+        at = np.searchsorted(key, wanted)
+        keep = np.append(key, -1)[at] == wanted
         pair.append(at[keep])
         rank.append(hits.rank[keep])
         grades.append(hits.grade[keep])
@@ -157,10 +162,12 @@ def cross_scores_all(
     i, j = key // n, key % n
     value = grade(hits, j, lists.depth[i])
     off = i != j
-    column = np.bincount(j[off], value[off], minlength=n)[chosen] / max(n - 1, 1)
-    se = float(column.std(ddof=1) * np.sqrt((1 - some / n) / some)) if some < n else 0.0
-    scale = (n - 1) / np.maximum(some - np.isin(np.arange(n), chosen), 1)
-    i, j, value = i[off], j[off], (value * scale[i])[off]
+    i, j, value = i[off], j[off], value[off]
+    se = 0.0
+    if some < len(sets):
+        column = np.bincount(j, value * gold[i], minlength=n)[chosen] / n
+        se = float(column.std(ddof=1) * np.sqrt((1 - some / len(sets)) / some))
+        value = value * ((len(sets) - gold) / (some - np.isin(np.arange(n), chosen)))[i]
     everyone = np.arange(n)
     i, j, value = np.concatenate([i, everyone]), np.concatenate([j, everyone]), np.concatenate([value, own])
     order = np.lexsort((j, i))

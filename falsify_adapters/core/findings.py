@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import ceil
+from math import floor
 
 import numpy as np
 
@@ -65,8 +65,8 @@ def null_verdict(delta: float, ci: Interval | None, tau: float) -> str:
 
 
 def queries_needed(judged: Mapping[str, NullResult], n: int, tau: float) -> int | None:
-    """Queries like these at which the widest undecided interval would no longer hold both 0 and tau, its arms
-    shrinking as 1/sqrt(Q); None where no interval is undecided."""
+    """The fewest queries like these at which the widest undecided interval would no longer hold both 0 and tau, its
+    arms shrinking as 1/sqrt(Q); None where no interval is undecided."""
     needed = 0
     for null in judged.values():
         if null.verdict != "under-ns" or null.ci is None:
@@ -74,7 +74,7 @@ def queries_needed(judged: Mapping[str, NullResult], n: int, tau: float) -> int 
         low, high = null.delta - null.ci[0], null.ci[1] - null.delta
         ways = [low / null.delta] if null.delta > 0 else []
         ways += [high / (tau - null.delta)] if null.delta < tau else []
-        needed = max(needed, ceil(n * min(ways) ** 2) + 1)
+        needed = max(needed, floor(n * min(ways) ** 2) + 1)
     return needed or None
 
 
@@ -203,6 +203,15 @@ def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[
     n = case.judgments.n_queries
     if n < MIN_QUERIES:
         yield Flag("few_queries", f"{n} queries are too few for any interval (at least {MIN_QUERIES}): UNDER-NS.")
+        return
+    with_gold = int((gold_counts(case.measure, case.judgments) > 0).sum())
+    if with_gold < 2:
+        yield Flag(
+            "few_queries",
+            f"Only one of {n} queries has gold: there is no other gold set to deal to it, so null A has no interval."
+            if with_gold
+            else f"No query has gold for {case.measure}: no list could score, and no null has an interval.",
+        )
         return
     if result.ceiling - result.floor < NO_ROOM:
         return

@@ -59,12 +59,9 @@ def examine(cases: Sequence[Case], settings: Settings) -> list[GateResult]:
     drawn: list[dict[str, Resampled]] = [{} for _ in every]
     if cases and cases[0].judgments.n_queries >= MIN_QUERIES:
         drawn = resample([w.target for w in weighed], settings.n_boot, draws.stream("resample"))
-    results = [_result(w, d, settings) for w, d in zip(weighed, drawn, strict=True)]
-    partner = dict(zip(paired, results[len(cases) :], strict=True))
-    return [
-        conclude(replace(result, paired=partner.get(n)), case, settings, w.gold, same_lists=w.same, low_tail=w.low_tail)
-        for n, (result, case, w) in enumerate(zip(results, cases, weighed, strict=False))
-    ]
+    both = list(zip(weighed, drawn, strict=True))
+    partner = {n: _result(w, d, settings) for n, (w, d) in zip(paired, both[len(cases) :], strict=True)}
+    return [_result(w, d, settings, partner.get(n)) for n, (w, d) in enumerate(both[: len(cases)])]
 
 
 class _Draws:
@@ -138,7 +135,7 @@ def _weigh(case: Case, settings: Settings, draws: _Draws) -> _Weighed:
         scores[name] = extra(cross, n_draws, draws.stream("extra"))
     ceiling = float(case.ideal.mean())
     reach = dict.fromkeys(scores, ceiling)
-    if case.pool.per_query:
+    if case.pool.per_query and case.sparse:
         reach |= _reach(case, gold, settings, draws, n_draws)
     fixed = {name: null.per_query for name, null in scores.items() if name != "A"}
     target = Target(case.own, float(case.ideal.max(initial=0.0)), cross, gold, fixed)
@@ -146,7 +143,9 @@ def _weigh(case: Case, settings: Settings, draws: _Draws) -> _Weighed:
     return _Weighed(case, gold, scores, reach, target, _same_lists(measure, lists), low_tail)
 
 
-def _result(weighed: _Weighed, drawn: Mapping[str, Resampled], settings: Settings) -> GateResult:
+def _result(
+    weighed: _Weighed, drawn: Mapping[str, Resampled], settings: Settings, paired: GateResult | None = None
+) -> GateResult:
     case, scores = weighed.case, weighed.scores
     measure, judgments, lists = case.measure, case.judgments, case.lists
     score, floor = float(case.own.mean()), scores["C"]
@@ -157,7 +156,8 @@ def _result(weighed: _Weighed, drawn: Mapping[str, Resampled], settings: Setting
         ci95 = ci = None
         if name == "A" and weighed.same:
             delta, ci95, ci = 0.0, (0.0, 0.0), (0.0, 0.0)
-        elif drawn:
+        elif drawn and weighed.target.top > 0 and (name != "A" or len(weighed.gold.rows) > 1):
+            # One gold set cannot be dealt anew, and where the best list scores 0 nothing can be told: no interval.
             ci95, ci = drawn[name].ci95(delta), drawn[name].ci(delta, level)
         judged[name] = NullResult(
             null.mean, null.se, null.method, delta, ci95, ci, _p_value(score, null.draws), weighed.reach[name],
@@ -180,7 +180,7 @@ def _result(weighed: _Weighed, drawn: Mapping[str, Resampled], settings: Setting
         judged_at_k=_judged_share(measure, judgments, lists),
         nulls=judged,
         popularity=float(popular.mean()),
-        paired=None,
+        paired=paired,
         verdict="",
         queries_needed=None,
         flags=(),
@@ -212,14 +212,15 @@ def _random_retrieval(case: Case, n_draws: int, rng: Generator) -> NullScores:
 
 
 def _same_lists(measure: Measure, lists: Lists) -> bool:
-    """Whether every query has one and the same list, as far as the measure looks and the qrels can tell."""
+    """Whether every query has one and the same list, as far as the measure looks and the qrels can tell. Of lists
+    without a judged document they can tell nothing."""
     k = measure.cutoff or int(lists.depth.max(initial=0))
     shown = np.minimum(lists.depth, k)
     if len(shown) < 2 or (shown != shown[0]).any() or not shown[0]:
         return False
     rows = lists.rank <= k
     counts = np.bincount(lists.query[rows], minlength=len(shown))
-    if (counts != counts[0]).any():
+    if (counts != counts[0]).any() or not counts[0]:
         return False
     rank, doc = (x[rows].reshape(len(shown), -1) for x in (lists.rank, lists.doc))
     return bool((rank == rank[0]).all() and (doc == doc[0]).all())
@@ -236,8 +237,10 @@ def _reach(case: Case, gold: GoldSets, settings: Settings, draws: _Draws, n_draw
 
     weights = {name: nulls.set_weights(n, gold, uniform_sets=name == "B") for name in "AB"}
     total = dict.fromkeys(weights, 0.0)
+    dealt = np.zeros(n)
+    dealt[gold.rows] = 1.0
     for i, j, hits in overlap_blocks(uncut, judgments, lists):
-        value = best(hits, j, lists.depth[i])
+        value = best(hits, j, lists.depth[i]) * dealt[i]
         for name, weight in weights.items():
             total[name] += float(value @ weight[j])
     out = {name: value / n for name, value in total.items()}
