@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from falsify_adapters.core.cross import Grade, lowest_grade, own_hits
+from falsify_adapters.core.cross import Grade, gold_level, lowest_grade, own_hits
 from falsify_adapters.core.gate import ideal_values, kernel_grade, own_values
 from falsify_adapters.core.kernels import Hits
-from falsify_adapters.errors import BackendError
+from falsify_adapters.errors import BackendError, FalsifyError
 from falsify_adapters.model import Flag, Floats, Ints, Judgments, Lists, Pool
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, trai
     grades = [judgments.grade[a:b] for a, b in zip(judgments.start[:-1], judgments.start[1:], strict=True)]
     # A kernel family cannot tell a document judged below its level from an unjudged one: such rows are left out.
     seen = [g[g >= low].tolist() for g in grades]
-    gold = [any(g > 0 for g in s) for s in seen]
+    gold = [any(g >= gold_level(measure) for g in s) for s in seen]
     code = _Codes()
 
     def grade(hits: Hits, owner: Ints, length: Ints) -> Floats:
@@ -176,7 +176,12 @@ class _Codes:
 def _scores(
     measure: Measure, backend: Backend, qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
 ) -> list[float]:
-    values = [float(v) for v in backend.score(measure, qrels, run)]
+    try:
+        values = [float(v) for v in backend.score(measure, qrels, run)]
+    except FalsifyError:
+        raise
+    except Exception as error:  # a stranger's code may raise anything: say whose it is, and keep the cause
+        raise BackendError(f"{backend.name} stopped at {measure}: {type(error).__name__}: {error}") from error
     if len(values) != len(qrels):
         raise BackendError(f"{backend.name} gave {len(values)} values of {measure} for {len(qrels)} queries")
     for value, judged in zip(values, qrels.values(), strict=True):
