@@ -10,7 +10,7 @@ import numpy as np
 
 from falsify_adapters.core.bootstrap import Interval
 from falsify_adapters.core.case import LABEL_NULLS, MIN_QUERIES, Case, GateResult, NullResult, Settings
-from falsify_adapters.core.cross import gold_level, own_hits
+from falsify_adapters.core.cross import gold_level, lowest_grade, own_hits
 from falsify_adapters.core.nulls import GoldSets
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Flag, Ints, Judgments
@@ -171,7 +171,7 @@ def _about_nulls(
             "under it, as they hold next to no gold of other queries. The verdict rests on the others.",
         )
     counts = gold_counts(case.measure, case.judgments)
-    single = bool((counts <= 1).all()) and len(gold.rows) > 0
+    single = bool((counts <= 1).all()) and len(gold.rows) > 0 and _label_is_all(case.measure, case.judgments)
     if settings.null_d == "sets" or single:
         distinct = gold.n_sets == len(gold.rows)
         yield Flag(
@@ -197,6 +197,14 @@ def _about_nulls(
                 f"{outside} of {int(seen.sum())} gold documents lie outside the pool: no system can retrieve them, "
                 "and the ceiling shows it.",
             )
+
+
+def _label_is_all(measure: Measure, judgments: Judgments) -> bool:
+    """Whether to deal out one gold document by D is to deal out all that the measure sees, as A does: D leaves
+    documents below gold in place, which bpref sees, and a query's grade with the query, which moves ERR."""
+    seen = judgments.grade[judgments.grade >= lowest_grade(measure)]
+    blind = measure.has_kernel and measure.family not in ("bpref", "ERR")
+    return blind or len(np.unique(seen)) <= 1
 
 
 def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[Flag]:
