@@ -69,3 +69,13 @@ def _table() -> object:
     from falsify_adapters.report.text import render_gate
 
     return partial(render_gate, width=120, color=False, ascii_only=False)
+
+
+@hookimpl
+def pools() -> Iterable[Offer]:
+    """Pools beside a number, `observed`, `run` and a file of ids, which need no name."""
+    here = "falsify_adapters.pool_files"
+    return (
+        Offer("candidates", f"{here}:read_candidates", "a candidate list per query: query and document, or a TREC run"),
+        Offer("file", f"{here}:read_ids", "the ids of the collection, one a line or JSON Lines"),
+    )

@@ -72,6 +72,10 @@ WIDTH_OF_A_PIPE = 80
 )  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", help="Write the report to FILE, not to standard output.")
 @click.option("--per-query", metavar="FILE", help="Also write one row per run, measure and query (CSV).")
+@click.option(
+    "--null", "extra_nulls", metavar="NAME", multiple=True, help="A null of a plugin to beat too. Repeatable."
+)
+@click.option("--input-format", metavar="NAME", help="Reader of qrels and runs, where their first lines mislead.")
 @click.option("--jobs", metavar="N", type=AtLeast(1), default=1, help="Processes to use.")
 @click.option("--verbose", is_flag=True, help="Show every row in full, also of many that pass.")
 @click.option("--no-progress", is_flag=True, help="Show no progress on the terminal.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PoolSpec = int | str
+Source = Callable[[str], int | Iterable[str] | Mapping[str, Iterable[str]]]  # offers.PoolSource
 LEGAL = "a number, observed, run, candidates:FILE or a file of document ids"
 
 
@@ -33,12 +34,19 @@ class Entrant:
     ranked: Ranked
 
 
-def resolve(spec: PoolSpec, entrants: Sequence[Entrant], *, drop_self: bool = False) -> list[Pool]:
+def resolve(
+    spec: PoolSpec,
+    entrants: Sequence[Entrant],
+    *,
+    drop_self: bool = False,
+    sources: Mapping[str, Callable[[], Source]] | None = None,
+) -> list[Pool]:
     """The pool of each run. Raises OptionError or InputError where it is smaller than what was seen.
 
     spec: a number; "observed": the distinct documents of the qrels and of all runs; "run": each query's own list;
-    "candidates:FILE": a candidate list per query (query, document); or a file of document ids, one a line.
-    drop_self: documents that are their own query were dropped, and are in no pool of that query either.
+    "NAME:ARGUMENT": what the source of that name says (candidates:FILE, a candidate list per query); or a file of
+    document ids, one a line. drop_self: documents that are their own query were dropped, and are in no pool of that
+    query either. sources: pool sources by name, loaded when called.
     """
     if isinstance(spec, bool) or not isinstance(spec, (int, np.integer, str, PathLike)):
         raise OptionError(f"{spec!r} is no pool", where="--pool", legal=LEGAL)
@@ -51,9 +59,16 @@ def resolve(spec: PoolSpec, entrants: Sequence[Entrant], *, drop_self: bool = Fa
         return [_own_lists(e) for e in entrants]
     from falsify_adapters import pool_files
 
-    if text.startswith("candidates:"):
-        return pool_files.candidates(text.removeprefix("candidates:"), entrants, drop_self=drop_self)
-    return pool_files.ids(text, entrants, drop_self=drop_self)
+    known = {"candidates": lambda: pool_files.read_candidates} if sources is None else sources
+    name, _, argument = text.partition(":")
+    # A path may hold a colon too: only a known name in front of one is a source.
+    label, load = (argument, known[name]) if argument and name in known else (text, lambda: pool_files.read_ids)
+    answer = load()(label)
+    if isinstance(answer, int):
+        return _number(answer, entrants, drop_self)
+    if isinstance(answer, Mapping):
+        return pool_files.candidates(label, answer, entrants, drop_self=drop_self)
+    return pool_files.ids(label, answer, entrants, drop_self=drop_self)
 
 
 def _number(n: int, entrants: Sequence[Entrant], drop_self: bool) -> list[Pool]:

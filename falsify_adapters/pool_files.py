@@ -2,31 +2,64 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from falsify_adapters.errors import InputError, MissingInputError
+from falsify_adapters.errors import InputError
 from falsify_adapters.model import Pool
 from falsify_adapters.pool import LEGAL, Entrant, sizes, without_self
 from falsify_adapters.ranking import codes_of, some
+from falsify_adapters.textfile import lines
 
 ID_KEYS = ("_id", "id", "doc_id", "docid", "docno", "pid")
 
 
-def ids(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool]:
-    """The documents of a file: one id a line, or JSON Lines with an id in each object (plain or .gz).
+def read_ids(path: str) -> list[str]:
+    """The document ids of a file: one a line, or JSON Lines with an id in each object (plain or .gz).
 
-    Raises MissingInputError or InputError, the latter also where a list holds a document that the file lacks.
+    Raises MissingInputError or InputError.
     """
+    found: list[str] = []
+    for number, line in lines(path, option="--pool", legal=LEGAL):
+        if line.startswith("{"):
+            found.append(_id_of_object(line, path, number))
+            continue
+        if " " in line or "\t" in line:
+            raise InputError(
+                f"several fields in {line[:80]!r}", where=path, line=number,
+                legal="one document id a line, or JSON Lines", mend="Keep the column of ids only.",
+            )  # fmt: skip
+        found.append(line)
+    if not found:
+        raise InputError("no document ids", where=path, legal="one document id a line, or JSON Lines")
+    return found
+
+
+def read_candidates(path: str) -> dict[str, set[str]]:
+    """Candidate lists: query and document in two columns, or a TREC run (plain or .gz).
+
+    Raises MissingInputError or InputError.
+    """
+    rows: dict[str, set[str]] = {}
+    for number, line in lines(path, option="--pool", legal=LEGAL):
+        fields = re.split("[ \t]+", line)
+        if len(fields) not in (2, 6):
+            raise InputError(
+                f"{len(fields)} fields in {line[:80]!r}", where=path, line=number,
+                legal="two fields (query, document), or the six of a TREC run",
+            )  # fmt: skip
+        rows.setdefault(fields[0], set()).add(fields[1] if len(fields) == 2 else fields[2])
+    return rows
+
+
+def ids(path: str, found: Iterable[str], entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool]:
+    """The documents found in `path` as the pool. Raises InputError where a list holds one that is not among them."""
     import polars as pl
 
-    docs = pl.Series(_ids(path), dtype=pl.String).unique()
+    docs = pl.Series(list(found), dtype=pl.String).unique()
     pools = []
     for e in entrants:
         outside = e.ranked.docs.unique()
@@ -53,23 +86,12 @@ def ids(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool
     return pools
 
 
-def candidates(path: str, entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool]:
-    """Candidate lists: query and document in two columns, or a TREC run (plain or .gz).
-
-    Raises MissingInputError or InputError, the latter also where a list holds a document that is no candidate.
-    """
-    rows: dict[str, set[str]] = {}
-    for number, line in _lines(path):
-        fields = re.split("[ \t]+", line)
-        if len(fields) not in (2, 6):
-            raise InputError(
-                f"{len(fields)} fields in {line[:80]!r}", where=path, line=number,
-                legal="two fields (query, document), or the six of a TREC run",
-            )  # fmt: skip
-        rows.setdefault(fields[0], set()).add(fields[1] if len(fields) == 2 else fields[2])
-    if drop_self:
-        rows = {query: docs - {query} for query, docs in rows.items()}
-    return [_candidates(path, rows, e) for e in entrants]
+def candidates(
+    path: str, rows: Mapping[str, Iterable[str]], entrants: Sequence[Entrant], *, drop_self: bool
+) -> list[Pool]:
+    """A candidate list per query. Raises InputError where a list holds a document that is no candidate."""
+    lists = {query: set(docs) - ({query} if drop_self else set()) for query, docs in rows.items()}
+    return [_candidates(path, lists, e) for e in entrants]
 
 
 def _candidates(path: str, rows: dict[str, set[str]], e: Entrant) -> Pool:
@@ -101,23 +123,6 @@ def _candidates(path: str, rows: dict[str, set[str]], e: Entrant) -> Pool:
     return Pool(size, "candidates", per_query=True, inside=inside)
 
 
-def _ids(path: str) -> list[str]:
-    found: list[str] = []
-    for number, line in _lines(path):
-        if line.startswith("{"):
-            found.append(_id_of_object(line, path, number))
-            continue
-        if " " in line or "\t" in line:
-            raise InputError(
-                f"several fields in {line[:80]!r}", where=path, line=number,
-                legal="one document id a line, or JSON Lines", mend="Keep the column of ids only.",
-            )  # fmt: skip
-        found.append(line)
-    if not found:
-        raise InputError("no document ids", where=path, legal="one document id a line, or JSON Lines")
-    return found
-
-
 def _id_of_object(line: str, path: str, number: int) -> str:
     keys = f"text or a whole number under one of the keys {', '.join(ID_KEYS)}"
     try:
@@ -133,18 +138,3 @@ def _id_of_object(line: str, path: str, number: int) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
         raise InputError(f"the id {value!r} under {key!r} is no id", where=path, line=number, legal=keys)
     return str(value)
-
-
-def _lines(path: str) -> list[tuple[int, str]]:
-    """(number, line) of the lines that hold data, without blanks at their ends. Lines end as in runs."""
-    try:
-        data = Path(path).read_bytes()
-        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
-    except FileNotFoundError:
-        raise MissingInputError(f"there is no such pool file: {path!r}", where="--pool", legal=LEGAL) from None
-    except IsADirectoryError:
-        raise InputError("is a folder", where=path, legal="a file", mend="Name a file inside it.") from None
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot be read as text: {error}", where=path, legal="UTF-8 text, plain or .gz") from None
-    lines = ((n, line.strip(" \t\r")) for n, line in enumerate(text.split("\n"), start=1))
-    return [(n, line) for n, line in lines if line and not line.startswith("#")]

@@ -99,6 +99,8 @@ def test_defaults_are_those_of_the_library(gate: Gate) -> None:
         "n_boot": 1000,
         "seed": 0,
         "null_d": "documents",
+        "extra_nulls": (),
+        "input_format": None,
         "jobs": 1,
         "progress": None,
     }

@@ -1,0 +1,127 @@
+"""Taking in qrels and runs: read, coded, ranked once, each run with its pool. The same for every command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from falsify_adapters.errors import InputError, OptionError
+from falsify_adapters.model import Pool, Run
+from falsify_adapters.pool import Entrant, PoolSpec, resolve
+from falsify_adapters.ranking import Coded, Duplicates, Ties, code_qrels, rank, some
+from falsify_adapters.textfile import lines
+
+if TYPE_CHECKING:
+    from falsify_adapters.model import Qrels
+    from falsify_adapters.offers import PoolSource
+    from falsify_adapters.registry import Registry
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How qrels and runs are taken in; the options of the same names. max_docs and depth both cut the lists."""
+
+    pool: PoolSpec = "observed"
+    depth: int | None = None
+    max_docs: int | None = None
+    ties: Ties = "trec"
+    queries: str = "judged"
+    queries_file: str | None = None
+    duplicates: Duplicates = "error"
+    drop_self: bool = False
+    input_format: str | None = None
+
+    @property
+    def cut(self) -> int | None:
+        return min((k for k in (self.depth, self.max_docs) if k is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a run is called, where it is from, and the digest of its bytes."""
+
+    name: str
+    path: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """Qrels as read and in codes; for each run its facts, its lists, its pool."""
+
+    qrels: Qrels
+    coded: Coded
+    facts: tuple[RunFacts, ...]
+    entrants: tuple[Entrant, ...]
+    pools: tuple[Pool, ...]
+
+
+def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progress) -> Taken:
+    """Read and rank. Raises FalsifyError, naming file, line and cure."""
+    from falsify_adapters.readers import read_qrels
+
+    reader = None if how.input_format is None else registry.resolve("readers", how.input_format)
+    sources = several(runs)
+    say("reading", 0, len(sources) + 1)
+    judged = read_qrels(qrels, format=reader)
+    coded = code_qrels(judged)
+    if how.queries_file is not None:
+        coded = _only(coded, how.queries_file)
+    facts, entrants = [], []
+    for n, source in enumerate(sources):
+        say("reading", n + 1, len(sources) + 1)
+        known, entrant = _enter(source, n, len(sources), coded, how, reader)
+        facts.append(known)
+        entrants.append(entrant)
+    named = {name: partial(_pool_source, registry, name) for name in registry.names("pools")}
+    pools = resolve(how.pool, entrants, drop_self=how.drop_self, sources=named)
+    return Taken(judged, coded, tuple(facts), tuple(entrants), tuple(pools))
+
+
+def _pool_source(registry: Registry, name: str) -> PoolSource:
+    source: PoolSource = registry.resolve("pools", name)
+    return source
+
+
+def several(runs: Any) -> list[Any]:
+    """The runs given: a list or tuple of sources is several, anything else is one."""
+    if not isinstance(runs, (list, tuple)):
+        return [runs]
+    if not runs:
+        raise OptionError("no run was given", legal="one run or more")
+    rows = all(hasattr(x, "query_id") and hasattr(x, "doc_id") for x in runs)  # a list of ScoredDoc is one run
+    return [runs] if rows else list(runs)
+
+
+def _enter(source: Any, n: int, total: int, coded: Coded, how: Intake, reader: Any) -> tuple[RunFacts, Entrant]:
+    from falsify_adapters.readers import read_run
+
+    in_memory = not isinstance(source, (str, Path, Run))
+    run = read_run(source, name=f"run {n + 1}" if in_memory and total > 1 else None, format=reader)
+    if how.queries == "both":
+        coded = coded.subset(set(run.queries))
+        if not coded.judgments.n_queries:
+            raise InputError(f"no query of the run is judged in {coded.path}", where=run.source.path)
+    ranked = rank(run, coded, ties=how.ties, duplicates=how.duplicates, depth=how.cut, drop_self=how.drop_self)
+    name = run.source.path if isinstance(source, (str, Path)) else run.name
+    return RunFacts(name, run.source.path, run.source.sha256), Entrant(run.source.path, coded, ranked)
+
+
+def _only(coded: Coded, path: str) -> Coded:
+    """The queries that a file names, one a line."""
+    wanted = {line.split()[0] for _, line in lines(path, option="--queries-file")}
+    if not wanted:
+        raise InputError("no query ids", where=path, legal="one query id a line")
+    unknown = sorted(wanted - set(coded.judgments.queries))
+    if unknown:
+        raise InputError(
+            f"{len(unknown)} of {len(wanted)} queries have no judgments in {coded.path}: {some(unknown)}",
+            where=path,
+            mend="Name judged queries only.",
+        )
+    return coded.subset(wanted)
