@@ -14,7 +14,7 @@ import numpy as np
 from falsify_adapters.core.chunk_draws import simulate
 from falsify_adapters.core.floors import ADDITIVE
 from falsify_adapters.core.kernels import discount, gains, gold_stats, precision_cutoff, relevant_from, stop
-from falsify_adapters.core.races import ChunkCounts, Others, Weight, kinds_of, moments, real_times, times
+from falsify_adapters.core.races import ChunkCounts, Others, Weight, kinds_of, panels, real_times, times
 from falsify_adapters.errors import InputError, MeasureError
 from falsify_adapters.measures import KERNEL_FAMILIES, Measure
 from falsify_adapters.model import Floats, Ints, Judgments
@@ -102,7 +102,7 @@ def _cut_groups(cuts: Ints, n_docs: int, most: int) -> Iterator[Ints]:
 def _others(chunks: ChunkCounts, out: int) -> Others:
     """The whole collection, from which up to `out` documents of a chunk count are taken."""
     most = chunks.documents.astype(np.float64)
-    return Others(chunks.weights.astype(np.float64), most, np.maximum(most - out, 0.0)[None])
+    return Others(chunks.weights.astype(np.float64), most, np.maximum(most - out, 0.0)[None], chunks.n_docs - 1)
 
 
 def _one(b: Floats) -> Floats:
@@ -130,12 +130,13 @@ def _additive(measure: Measure, gold: _Gold) -> Floats:
     others = _others(gold.chunks, 1)
     cut = gold.cut[gold.query]
     each = np.zeros(len(gold.query))
-    for cuts in _cut_groups(cut, gold.chunks.n_docs, 1024):
+    for cuts in _cut_groups(cut, gold.chunks.n_docs, 64):
         table = np.zeros((len(kinds), len(cuts)))
         rate = others.rate[kinds]
-        for at in moments(others, rank_weight, cuts, rate):
-            without = np.exp(others.most @ at.log_factor - at.log_factor[kinds])
-            table += (at.step * rate * at.stay[kinds])[:, None] * real_times(without, at.weight)
+        for at in panels(others, rank_weight, cuts, rate):
+            without = np.exp(times(others.most[None], at.log_factor) - at.log_factor[:, kinds])
+            arrives = at.step[:, None] * rate * at.stay[:, kinds]
+            table += (arrives[..., None] * real_times(without, at.weight)).sum(0)
         rows = np.flatnonzero(np.isin(cut, cuts))
         each[rows] = table[place[rows], np.searchsorted(cuts, cut[rows])]
     return np.bincount(gold.query, each * scale, minlength=len(gold.cut)).astype(np.float64)
@@ -160,14 +161,16 @@ def _average_precision(gold: _Gold) -> Floats:
     rate = others.rate[kinds]
     count = np.bincount(gold.query * k + place, minlength=n * k).reshape(n, k).astype(np.float64)
     value = np.zeros(n)
-    for cuts in _cut_groups(gold.cut[np.unique(gold.query)], gold.chunks.n_docs, max(1, _CELLS // k**2)):
+    for cuts in _cut_groups(gold.cut[np.unique(gold.query)], gold.chunks.n_docs, min(64, max(1, _CELLS // k**2))):
         alone, both = np.zeros((k, len(cuts))), np.zeros((len(cuts), k, k))
-        for at in moments(others, _reciprocal, cuts, rate):
-            out = np.exp(-at.log_factor[kinds])
-            whole = np.exp(others.most @ at.log_factor) * at.weight
-            arrives = at.step * rate * at.stay[kinds]
-            alone += arrives[:, None] * real_times(out, whole)
-            both += real_times(out * (whole * at.turn)[:, None, :], out) * (arrives[:, None] * at.gone[kinds])
+        for at in panels(others, _reciprocal, cuts, rate):
+            out = np.exp(-at.log_factor[:, kinds])
+            whole = np.exp(times(others.most[None], at.log_factor)) * at.weight
+            arrives = (at.step[:, None] * rate * at.stay[:, kinds])[..., None]
+            alone += (arrives * real_times(out, whole)).sum(0)
+            meet = arrives * at.gone[:, None, kinds]
+            for i in range(len(cuts)):
+                both[i] += (real_times(out * (whole[:, i] * at.turn)[:, None], out) * meet).sum(0)
         same = np.diagonal(both, axis1=1, axis2=2).copy()
         both[:, np.arange(k), np.arange(k)] = 0.0
         for i, cut in enumerate(cuts):
@@ -194,7 +197,7 @@ def _first_stop(measure: Measure, gold: _Gold) -> Floats:
     result = np.zeros(len(distinct))
     weight = _one if measure.family == "Success" else _reciprocal
     for rows in _row_groups(distinct[:, :-1].sum(1)):
-        for cuts in _cut_groups(distinct[rows, -1], gold.chunks.n_docs, 1024):
+        for cuts in _cut_groups(distinct[rows, -1], gold.chunks.n_docs, 64):
             part = rows[np.isin(distinct[rows, -1], cuts)]
             which = np.searchsorted(cuts, distinct[part, -1])
             result[part] = _stop_rows(
@@ -208,8 +211,8 @@ def _first_stop(measure: Measure, gold: _Gold) -> Floats:
 def _row_groups(total: Ints) -> Iterator[Ints]:
     """Rows whose windows may be shared: those with little gold together, the others one by one."""
     few = np.flatnonzero(total <= _ALONE)
-    for a in range(0, len(few), 2048):
-        yield few[a : a + 2048]
+    for a in range(0, len(few), 256):
+        yield few[a : a + 256]
     for row in np.flatnonzero(total > _ALONE):
         yield np.array([row])
 
@@ -224,15 +227,17 @@ def _stop_rows(
     # Where every stop is certain the first of the gold documents decides, at the sum of their rates.
     certain = bool(always.all())
     most = rest.max(0) if certain else chunks.documents.astype(np.float64)
-    others = Others(chunks.weights.astype(np.float64), most, rest)
+    others = Others(
+        chunks.weights.astype(np.float64), most, rest, int(rest.sum(1).max()) if certain else chunks.n_docs - 1
+    )
     value = np.zeros(len(count))
-    for at in moments(others, weight, cuts, many @ rate if certain else rate):
+    for at in panels(others, weight, cuts, many @ rate if certain else rate):
         if certain:
-            passed = np.exp(-(many @ rate) * at.s)[:, None]
-            f = np.exp(times(rest, at.log_factor)) * passed * (many @ rate)[:, None]
+            f = np.exp(times(rest, at.log_factor) - np.multiply.outer(at.s, many @ rate)[..., None])
+            f *= (many @ rate)[:, None]
         else:
-            factor = ((1.0 - stops) * at.gone[kind])[:, None] * at.turn + at.stay[kind, None]
-            arrives = (stops * rate * at.stay[kind])[:, None] / factor
-            f = np.exp(times(rest, at.log_factor) + times(many, np.log(factor))) * times(many, arrives)
-        value += at.step * (f * at.weight[which]).real.sum(1)
+            factor = at.gone[:, kind, None] * (1.0 - stops)[:, None] * at.turn + at.stay[:, kind, None]
+            f = np.exp(times(rest, at.log_factor) + times(many, np.log(factor)))
+            f *= times(many, (stops * rate * at.stay[:, kind])[..., None] / factor)
+        value += at.step @ (f * at.weight[:, which]).real.sum(2)
     return value

@@ -102,12 +102,13 @@ class Others:
     """The documents that a document may find ahead of it.
 
     rate: (C,) chunk counts; most: (C,) documents of each; least: (R, C) what may be left of them when the documents
-    of each of R cases are taken out of the race.
+    of each of R cases are taken out of the race; limit: how many can be ahead at all.
     """
 
     rate: Floats
     most: Floats
     least: Floats
+    limit: int
 
     def most_ahead(self, s: float) -> tuple[float, float]:
         """Mean and variance of the number ahead at time s, nothing taken out."""
@@ -132,15 +133,16 @@ def _time(mean: Callable[[float], float], goal: float, latest: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
-    """One node of the integral over s.
+class Panel:
+    """The S nodes of one panel of the integral over s.
 
-    s, step: time and quadrature weight; stay, gone: (C,) exp(-w s) and 1 - exp(-w s); log_factor: (C, F) logarithm of
-    q + p e^(ix) at F points x; turn: (F,) e^(ix); weight: (F, M) such that E[h(B); B < m] = Re(f @ weight).
+    s, step: (S,) times and quadrature weights; stay, gone: (S, C) exp(-w s) and 1 - exp(-w s); log_factor: (S, C, F)
+    logarithm of q + p e^(ix) at F points x; turn: (F,) e^(ix); weight: (S, M, F) such that the characteristic
+    function f (F,) of B gives E[h(B); B < m] = Re(sum of f weight).
     """
 
-    s: float
-    step: float
+    s: Floats
+    step: Floats
     stay: Floats
     gone: Floats
     log_factor: Complex
@@ -148,23 +150,18 @@ class Moment:
     weight: Complex
 
 
-def moments(others: Others, weight: Weight, cuts: Ints, rates: Floats) -> Iterator[Moment]:
-    """The nodes of the integral of E[h(B); B < m] for every m of `cuts` (M,), for arrivals of the given rates.
+def panels(others: Others, weight: Weight, cuts: Ints, rates: Floats) -> Iterator[Panel]:
+    """The panels of the integral of E[h(B); B < m] for every m of `cuts` (M,), for arrivals of the given rates.
 
-    Cuts should lie within a factor of two of each other, or else all at or above the number of documents: they share
-    the panels.
+    Cuts should lie within a factor of two of each other, or else all above `others.limit`: they share the panels.
     """
-    for a, b in _panels(others, int(cuts.min()), int(cuts.max()), rates):
-        for node, share in zip(_NODES, _SHARES, strict=True):
-            s = a + (b - a) * (node + 1.0) / 2.0
-            moment = _moment(others, weight, cuts, s, share * (b - a) / 2.0)
-            if moment is not None:
-                yield moment
+    for a, b in _intervals(others, int(cuts.min()), int(cuts.max()), rates):
+        yield _panel(others, weight, cuts, a, b)
 
 
-def _panels(others: Others, first: int, last: int, rates: Floats) -> Iterator[tuple[float, float]]:
+def _intervals(others: Others, first: int, last: int, rates: Floats) -> Iterator[tuple[float, float]]:
     end, whole = _LATEST / float(rates.min()), np.inf
-    if first < others.most.sum():
+    if first <= others.limit:
         # A cut plays no part while B surely stays below it, and nothing is left once B surely is above.
         sure = first + 26.0 - np.sqrt(2.0 * _TAIL * first + 4.0 * 169.0)
         whole = _time(lambda s: others.most_ahead(s)[0], sure, end) if sure > 0 else 0.0
@@ -190,42 +187,46 @@ def _split(others: Others, a: float, b: float, whole: float) -> Iterator[tuple[f
     yield a, b
 
 
-def _moment(others: Others, weight: Weight, cuts: Ints, s: float, step: float) -> Moment | None:
-    stay, gone = np.exp(-others.rate * s), -np.expm1(-others.rate * s)
-    (low, narrow), (high, spread) = others.least_ahead(s), others.most_ahead(s)
+def _panel(others: Others, weight: Weight, cuts: Ints, a: float, b: float) -> Panel:
+    s = a + (b - a) * (_NODES + 1.0) / 2.0
+    stay, gone = np.exp(-np.multiply.outer(s, others.rate)), -np.expm1(-np.multiply.outer(s, others.rate))
+    both = stay * gone
+    low, narrow = (others.least @ gone.T).min(0), float((others.least @ both.T).min())
+    high, spread = gone @ others.most, both @ others.most
     reach = _TAIL / 3.0 + np.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * spread)
-    begin = max(0, int(low - reach))
-    if begin >= cuts.max():
-        return None
-    size = min(int(high + reach) + 2, int(others.most.sum())) + 1 - begin
+    begin = np.maximum((low - reach).astype(np.int64), 0)
+    size = int((np.minimum((high + reach).astype(np.int64) + 1, others.limit) + 1 - begin).max())
     size += 1 - size % 2
-    # |f(x)| <= exp(-variance (1 - cos x))
+    # |f(x)| <= exp(-variance (1 - cos x)), so where there are many documents few points are left.
     points = (size + 1) // 2
     if narrow > (_TAIL + 2.0) / 2.0:
         points = min(points, int(np.arccos(1.0 - (_TAIL + 2.0) / narrow) * size / (2.0 * np.pi)) + 2)
     x = np.arange(points, dtype=np.float64) * (2.0 * np.pi / size)
-    ahead = np.arange(begin, begin + size, dtype=np.float64)
-    cut = np.where(ahead < cuts[:, None], weight(ahead), 0.0)
     # Real sums need half of the points, those off 0 twice; e^(-ix begin) moves the window to where B is.
-    double = np.where(np.arange(points) > 0, 2.0, 1.0) / size
-    hat = np.fft.rfft(cut, axis=1)[:, :points] * (double * np.exp(-1j * x * begin))
-    return Moment(s, step, stay, gone, _log_factor(gone, stay, x), np.exp(1j * x), hat)
+    double = np.where(x > 0, 2.0, 1.0) / size
+    hat = np.empty((len(s), len(cuts), points), np.complex128)
+    for i, first in enumerate(begin):
+        ahead = np.arange(first, first + size, dtype=np.float64)
+        cut = np.where(ahead < cuts[:, None], weight(ahead), 0.0)
+        hat[i] = np.fft.rfft(cut, axis=1)[:, :points] * (double * np.exp(-1j * x * first))
+    return Panel(s, _SHARES * ((b - a) / 2.0), stay, gone, _log_factor(gone, stay, x), np.exp(1j * x), hat)
 
 
 def _log_factor(p: Floats, q: Floats, x: Floats) -> Complex:
-    """(C, F) log(q + p e^(ix)): exact for small p and many documents, and near the zero at p = 1/2, x = pi."""
-    real, imaginary = q[:, None] + p[:, None] * np.cos(x), p[:, None] * np.sin(x)
-    loss = 4.0 * (p * q)[:, None] * np.sin(x / 2.0) ** 2
+    """(S, C, F) log(q + p e^(ix)): exact for small p and many documents, and near the zero at p = 1/2, x = pi."""
+    real, imaginary = q[..., None] + p[..., None] * np.cos(x), p[..., None] * np.sin(x)
+    loss = 4.0 * (p * q)[..., None] * np.sin(x / 2.0) ** 2
     far = loss < 0.5
     size = np.where(far, np.log1p(-np.where(far, loss, 0.0)) / 2.0, np.log(np.hypot(real, imaginary)))
     return np.asarray(size + 1j * np.arctan2(imaginary, real))
 
 
 def times(count: Floats, z: Complex) -> Complex:
-    """Real (R, T) times complex (T, F): half the work of a complex product, and fast for small tables."""
+    """Real (R, T) times complex (.., T, F): half the work of a complex product, and fast for small tables."""
     return np.asarray((count @ np.ascontiguousarray(z).view(np.float64)).view(np.complex128))
 
 
 def real_times(a: Complex, b: Complex) -> Floats:
-    """Real part of (.., R, F) times the transpose of (M, F)."""
-    return np.asarray(np.conj(a).view(np.float64) @ np.ascontiguousarray(b).view(np.float64).T)
+    """(.., R, M) real part of (.., R, F) times the transpose of (.., M, F)."""
+    left, right = np.conj(a).view(np.float64), np.ascontiguousarray(b).view(np.float64)
+    return np.asarray(left @ np.swapaxes(right, -1, -2))
