@@ -283,26 +283,28 @@ def resampled_gaps(
     own: Sequence[float],
     top: float,
     null: Callable[[Sequence[float]], float],
+    expected: Sequence[float],
     scale: float,
     n_boot: int,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Gaps:
-    """delta* = scale [(sum e_i S_ii + b H)/(sum e_i + a + b) - null(v)], the random numbers drawn as the code does."""
-    pseudo, weights = rng.spawn(2)
-    half, one = pseudo.standard_gamma(0.5, (n_boot, 2)), pseudo.standard_exponential((n_draws, 2))
+    """delta* = scale [sum e_i S_ii - null(v) sum e_i + a worst + b best]/(sum e_i + a + b), the random numbers drawn as
+    the code does; worst = -max, best = H - min of what queries with gold expect under the null."""
+    halves, ones, weights = rng.spawn(3)
+    half, one = halves.standard_gamma(0.5, (n_boot, 2)), ones.standard_exponential((n_draws, 2))
+    worst, best = -max(expected), top - min(expected)
     out = Gaps([], [], [])
     for t in range(n_draws):
         e = weights.standard_exponential(len(own)).tolist()
         total = sum(e)
-        real = sum(w * s for w, s in zip(e, own, strict=True))
-        under = null([w / total for w in e])
+        gap = sum(w * s for w, s in zip(e, own, strict=True)) - null([w / total for w in e]) * total
         if t < n_boot:
             a, b = half[t].tolist()
-            out.even.append(scale * ((real + b * top) / (total + a + b) - under))
+            out.even.append(scale * (gap + a * worst + b * best) / (total + a + b))
         a, b = one[t].tolist()
-        out.low.append(scale * (real / (total + a) - under))
-        out.high.append(scale * ((real + b * top) / (total + b) - under))
+        out.low.append(scale * (gap + a * worst) / (total + a))
+        out.high.append(scale * (gap + b * best) / (total + b))
     return out
 
 

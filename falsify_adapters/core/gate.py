@@ -131,8 +131,8 @@ def _weigh(case: Case, settings: Settings, draws: _Draws) -> _Weighed:
         scores["D"] = nulls.dealt_gold(cross, gold, draws.sets(gold, n_draws, uniform=False), uniform_sets=False)
     else:
         scores["D"] = nulls.drawn_labels(measure, judgments, lists, case.grade, draws.labels(case, n_draws), n_draws)
-    for name, extra in case.extra.items():
-        scores[name] = extra(cross, n_draws, draws.stream("extra"))
+    for (name, extra), rng in zip(case.extra.items(), draws.stream("extra").spawn(len(case.extra)), strict=True):
+        scores[name] = extra(cross, n_draws, rng)
     ceiling = float(case.ideal.mean())
     reach = dict.fromkeys(scores, ceiling)
     if case.pool.per_query and case.sparse:
