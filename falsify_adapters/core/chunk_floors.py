@@ -1,7 +1,7 @@
 """The noise floor where chunks are ranked and documents are scored: exact expectations under random chunk order.
 
 A document takes the position of its best chunk, so one with more chunks comes first more often and the floor depends
-on the chunk counts of the gold documents. Formulas: core.races. Variances and draws: core.chunk_draws.
+on the chunk counts of the gold documents. Formulas: core.races; draws: core.chunk_draws.
 """
 
 from __future__ import annotations
