@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from falsify_adapters.report.advice import NULLS, next_steps, toothless
-from falsify_adapters.report.safe import count, interval, number, p_value, to_ascii, visible
-from falsify_adapters.report.tables import Cell, Column, Row, aligned, printed
+from falsify_adapters.report.page import LOUD, STYLES, Notes, Page, list_notes, shown
+from falsify_adapters.report.safe import count, interval, number, p_value
+from falsify_adapters.report.tables import Cell, Column, Row, aligned
 
 NAMES = {"A": "permuted gold", "B": "uniform gold", "C": "random retrieval", "D": "matched gold"}
-STYLES = {"PASS": "bold green", "FAIL": "bold red", "UNDER-NS": "bold yellow"}
 MARKS = {"pass": " ", "fail": "✗", "under-ns": "?", "toothless": "·"}
 QUERIES = {
     "missing": "not in the run (scored 0)",
@@ -28,7 +27,6 @@ QUERIES = {
     "ignored": "only in the run (ignored)",
 }
 CUTOFF = re.compile(r"@[0-9]+(?=$|\()")
-LOUD = ("nothing_judged",)
 DETAILS_UP_TO = 4  # rows; with more of them only those that did not pass are shown in full
 
 
@@ -38,9 +36,9 @@ def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_onl
     width: columns that sentences are wrapped at; color: ANSI colours; ascii_only: nothing outside ASCII;
     details: "auto" (every row while there are few, else those that did not pass), "all" or "none".
     """
-    page = _Page(width, color, ascii_only)
+    page = Page(width, color, ascii_only)
     results = report["results"]
-    notes = _Notes.of(results)
+    notes = Notes.of(results)
     _head(page, report)
     if len(results) > 1:
         page.blank()
@@ -51,78 +49,14 @@ def render_gate(report: Mapping[str, Any], *, width: int, color: bool, ascii_onl
         if details == "all" or (details == "some" and result["verdict"] != "PASS"):
             _block(page, result, report["settings"], notes)
     if notes.messages:
-        _list_notes(page, notes, results)
+        list_notes(page, notes, results)
     if len(results) > 1:
         page.blank()
         page.line(_verdict_line(results))
     return page.text()
 
 
-class _Page:
-    """Collects lines. Sentences are wrapped here; nothing is folded or cut afterwards."""
-
-    def __init__(self, width: int, color: bool, ascii_only: bool) -> None:
-        self.width, self.ascii_only = max(width, 40), ascii_only
-        self.color = color
-        self._lines: list[Text] = []
-
-    def line(self, *parts: str | Text, style: str = "") -> None:
-        """One line, left whole however long it is."""
-        self._lines.append(Text.assemble(*parts, style=style))
-
-    def lines(self, lines: Sequence[Text]) -> None:
-        self._lines += lines
-
-    def prose(self, text: str, indent: int, first: str = "") -> None:
-        """A wrapped paragraph, its first line led by `first`."""
-        for i, line in enumerate(
-            textwrap.wrap(text, max(self.width - indent, 30), break_long_words=False, break_on_hyphens=False)
-        ):
-            self.line((first if i == 0 else "").ljust(indent) + line)
-
-    def blank(self) -> None:
-        self._lines.append(Text(""))
-
-    def safe(self, text: object) -> str:
-        return visible(text, ascii_only=self.ascii_only)
-
-    def sign(self, text: str) -> str:
-        """Our own text, with the plain twins of its signs where only ASCII can be shown."""
-        return to_ascii(text) if self.ascii_only else text
-
-    def text(self) -> str:
-        return printed(self._lines, color=self.color)
-
-
-@dataclass(frozen=True)
-class _Notes:
-    """The flags of a report by code, numbered from 1 in order of first appearance, with their distinct messages."""
-
-    messages: dict[str, list[str]]
-
-    @classmethod
-    def of(cls, results: Sequence[Mapping[str, Any]]) -> _Notes:
-        messages: dict[str, list[str]] = {}
-        for result in results:
-            for flag in result["flags"]:
-                known = messages.setdefault(flag["code"], [])
-                if flag["message"] not in known:
-                    known.append(flag["message"])
-        return cls(messages)
-
-    def number(self, code: str) -> int:
-        return list(self.messages).index(code) + 1
-
-    def of_row(self, result: Mapping[str, Any]) -> list[int]:
-        return sorted({self.number(flag["code"]) for flag in result["flags"] if flag["code"] in self.messages})
-
-    def own(self, result: Mapping[str, Any]) -> list[tuple[int, str]]:
-        """The row's messages that other rows have in other words: the list at the end shows only one of them."""
-        flags = result["flags"]
-        return [(self.number(f["code"]), f["message"]) for f in flags if len(self.messages[f["code"]]) > 1]
-
-
-def _head(page: _Page, report: Mapping[str, Any]) -> None:
+def _head(page: Page, report: Mapping[str, Any]) -> None:
     settings, qrels = report["settings"], report["qrels"]
     verdicts = [result["verdict"] for result in report["results"]]
     overall = next((v for v in ("FAIL", "UNDER-NS") if v in verdicts), "PASS")
@@ -138,12 +72,8 @@ def _head(page: _Page, report: Mapping[str, Any]) -> None:
     for result in report["results"]:
         for flag in result["flags"]:
             if flag["code"] in LOUD:
-                heading = f"{_shown(flag['code'])}: {page.safe(result['run'])}, {page.safe(result['measure'])}"
+                heading = f"{shown(flag['code'])}: {page.safe(result['run'])}, {page.safe(result['measure'])}"
                 page.line(heading, style=STYLES["FAIL"])
-
-
-def _shown(code: str) -> str:
-    return code.replace("_", " ").upper() if code in LOUD else code
 
 
 def summary_lines(
@@ -158,7 +88,7 @@ def summary_lines(
 
     Where that is too wide, a run's name gets a line of its own above its measures.
     """
-    page, notes = _Page(width, False, ascii_only), _Notes.of(results if numbers else ())
+    page, notes = Page(width, False, ascii_only), Notes.of(results if numbers else ())
     flat = _summary_table(page, results, settings, notes, grouped=False)
     wide = max(cell_len(line.plain) for line in flat) > page.width
     table = _summary_table(page, results, settings, notes, grouped=True) if wide else flat
@@ -166,10 +96,10 @@ def summary_lines(
 
 
 def _summary_table(
-    page: _Page,
+    page: Page,
     results: Sequence[Mapping[str, Any]],
     settings: Mapping[str, Any],
-    notes: _Notes,
+    notes: Notes,
     *,
     grouped: bool,
 ) -> list[Text]:
@@ -198,7 +128,7 @@ def _summary_table(
     return aligned(columns, rows, gap=1)
 
 
-def _gap(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> Text:
+def _gap(page: Page, result: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> Text:
     null = result["nulls"].get(name)
     if null is None:
         return Text("-  ")
@@ -215,7 +145,7 @@ def _style(verdict: str) -> str:
     return STYLES[verdict.upper()].removeprefix("bold ") if verdict in ("fail", "under-ns") else ""
 
 
-def _legend(page: _Page, results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[Text]:
+def _legend(page: Page, results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[Text]:
     text = "A to D: gap between the score and each null"
     seen = {_verdict(result, settings, name) for result in results for name in result["nulls"]}
     for verdict, words in (("fail", "fails"), ("under-ns", "too few queries"), ("toothless", "says nothing here")):
@@ -223,7 +153,7 @@ def _legend(page: _Page, results: Sequence[Mapping[str, Any]], settings: Mapping
     return [Text(line, style="dim") for line in textwrap.wrap(page.sign(text), page.width)]
 
 
-def _block(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], notes: _Notes) -> None:
+def _block(page: Page, result: Mapping[str, Any], settings: Mapping[str, Any], notes: Notes) -> None:
     """Everything about one run and measure."""
     page.blank()
     title = Text(f"{page.safe(result['run'])}, {page.safe(result['measure'])}: ", style="bold")
@@ -241,7 +171,7 @@ def _block(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any], 
         page.prose("notes " + " ".join(f"[{n}]" for n in shared), 2)
 
 
-def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
+def _facts(page: Page, result: Mapping[str, Any]) -> list[str]:
     queries, pool = result["queries"], result["pool"]
     size = str(pool["n"]) if pool["n"] is not None else f"{pool['n_min']} to {pool['n_max']}"
     place = f"pool {size} documents{'' if pool['n'] is not None else ' a query'} ({page.safe(pool['source'])})"
@@ -262,13 +192,13 @@ def _facts(page: _Page, result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _error(page: _Page, se: float | None) -> str:
+def _error(page: Page, se: float | None) -> str:
     if not se:
         return ""
     return page.sign(f" ± {number(se) if se >= 0.00005 else f'{se:.0e}'}")
 
 
-def _null_table(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Text]:
+def _null_table(page: Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[Text]:
     given = result["nulls"]
     nulls = {key: given[key] for key in [*NULLS, *sorted(set(given) - set(NULLS))] if key in given}
     reach = any(_blunt(result, null) for null in nulls.values())
@@ -302,7 +232,7 @@ def _blunt(result: Mapping[str, Any], null: Mapping[str, Any]) -> bool:
     return reach is not None and ceiling is not None and reach < ceiling - 0.0005
 
 
-def _extras(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+def _extras(page: Page, result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
     texts = []
     popularity = result["popularity"]
     if popularity is not None:
@@ -325,17 +255,6 @@ def _extras(page: _Page, result: Mapping[str, Any], settings: Mapping[str, Any])
             f"{count(result['verified_queries'], 'query')} checked."
         )
     return texts
-
-
-def _list_notes(page: _Page, notes: _Notes, results: Sequence[Mapping[str, Any]]) -> None:
-    page.blank()
-    page.line("Notes", style="bold")
-    for code, messages in notes.messages.items():
-        n = notes.number(code)
-        rows = sum(n in notes.of_row(result) for result in results)
-        share = f" ({rows} of {len(results)} rows)" if 1 < rows < len(results) else ""
-        alike = f" And {len(messages) - 1} alike." if len(messages) > 1 else ""
-        page.prose(f"{page.safe(_shown(code))}{share}: {page.safe(messages[0])}{alike}", 6, f"{f'[{n}]':>5}")
 
 
 def _verdict_line(results: Sequence[Mapping[str, Any]]) -> Text:
