@@ -77,5 +77,6 @@ def pools() -> Iterable[Offer]:
     here = "falsify_adapters.pool_files"
     return (
         Offer("candidates", f"{here}:read_candidates", "a candidate list per query: query and document, or a TREC run"),
+        Offer("ir_datasets", f"{here}:ir_datasets_size", "the documents of a collection that ir_datasets knows"),
         Offer("file", f"{here}:read_ids", "the ids of the collection, one a line or JSON Lines"),
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, cast
 
 from falsify_adapters import judging
 from falsify_adapters.core.case import Settings
 from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.errors import OptionError
-from falsify_adapters.intake import Intake, Progress, RunFacts, take_in
+from falsify_adapters.intake import Intake, Progress, RunFacts, take_in, units_of
 from falsify_adapters.measures import MeasureLike, parse_many
 from falsify_adapters.model import Flag
 from falsify_adapters.pool import Entrant, PoolSpec
@@ -19,7 +20,9 @@ from falsify_adapters.report.data import Entry, GateReport, QrelsFacts
 
 if TYPE_CHECKING:
     from falsify_adapters.model import Pool
+    from falsify_adapters.ranking import Duplicates, Ties
     from falsify_adapters.registry import Registry
+    from falsify_adapters.units import Units
 
 
 def gate(
@@ -43,6 +46,11 @@ def gate(
     seed: int = 0,
     null_d: str = "documents",
     extra_nulls: Sequence[str] = (),
+    unit_sep: str | None = None,
+    unit_regex: str | None = None,
+    unit_map: str | None = None,
+    units: Units | None = None,
+    chunks: str | None = None,
     input_format: str | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -52,23 +60,30 @@ def gate(
 
     qrels, runs: anything that `readers` reads; runs: one, or a list of them. measures: one or several, in any
     spelling. extra_nulls: nulls of plugins, by name, that have to be beaten too. input_format: the reader of qrels and
-    runs, by name; None: told by what the files hold. Options as on the command line. Raises FalsifyError, whose
-    message names file, line and cure.
+    runs, by name; None: told by what the files hold. units: a mapping from chunks to documents, in place of the unit
+    options. Options as on the command line. Raises FalsifyError, whose message names file, line and cure.
     """
-    _check_options(ties, queries, duplicates, null_d, tau=tau, alpha=alpha, n_boot=n_boot, depth=depth, jobs=jobs)
+    check_options(
+        ties=ties, queries=queries, duplicates=duplicates, null_d=null_d, tau=tau, alpha=alpha, n_boot=n_boot,
+        depth=depth, max_docs=max_docs, jobs=jobs, seed=seed,
+    )  # fmt: skip
     registry = registry or _registry()
     wanted = parse_many(measures, rel, known=_known(registry))
     plans = [judging.plan(registry, backend, m, extra_nulls) for m in wanted]
     say = progress or _silent
-    how = Intake(pool, depth, max_docs, ties, queries, queries_file, duplicates, drop_self, input_format)  # type: ignore[arg-type]
+    mapping = units or units_of(unit_sep, unit_regex, unit_map)
+    how = Intake(
+        pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
+        input_format, mapping, chunks,
+    )  # fmt: skip
     taken = take_in(qrels, runs, how, registry, say)
     judged, coded, entrants, pools = taken.qrels, taken.coded, taken.entrants, taken.pools
     twins = identical_runs(entrants)
     settings = Settings(tau, alpha, n_boot, seed, null_d)
     entries = []
     tasks = [
-        judging.Task(group, e.coded.judgments, e.ranked.lists, p, settings)
-        for e, p in zip(entrants, pools, strict=True)
+        judging.Task(group, e.coded.judgments, e.ranked.lists, p, settings, c)
+        for e, p, c in zip(entrants, pools, taken.chunks, strict=True)
         for group in judging.groups(plans, jobs // len(entrants))
     ]
     owner = [at for at in range(len(entrants)) for _ in judging.groups(plans, jobs // len(entrants))]
@@ -90,8 +105,9 @@ def gate(
     )
     shown = {
         "backend": backend, "tau": tau, "alpha": alpha, "n_boot": n_boot, "seed": seed, "null_d": null_d,
-        "ties": ties, "queries": queries, "unit": "documents", "pool": pool if isinstance(pool, str) else int(pool),
-        "depth": how.cut, "rel": rel, "duplicates": duplicates, "drop_self": drop_self,
+        "ties": ties, "queries": queries, "unit": "documents" if mapping is None else f"documents by {mapping.name}",
+        "pool": int(pool) if isinstance(pool, Integral) else str(pool), "chunks": chunks, "depth": depth,
+        "max_docs": max_docs, "rel": rel, "duplicates": duplicates, "drop_self": drop_self,
     }  # fmt: skip
     return GateReport(shown, facts, tuple(entries))
 
@@ -131,22 +147,21 @@ def _entry(answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, 
     )
 
 
-def _check_options(ties: str, queries: str, duplicates: str, null_d: str, **numbers: Any) -> None:
-    legal: Mapping[str, tuple[str, tuple[str, ...]]] = {
-        "--ties": (ties, ("trec", "input")),
-        "--queries": (queries, ("judged", "both")),
-        "--duplicates": (duplicates, ("error", "best")),
-        "--null-d": (null_d, ("documents", "sets")),
-    }
-    for option, (given, allowed) in legal.items():
-        if given not in allowed:
-            raise OptionError(f"{given!r} is not legal", where=option, legal=", ".join(allowed))
-    for option in ("tau", "alpha"):
-        if not 0.0 < numbers[option] < 1.0:
-            raise OptionError(
-                f"{numbers[option]!r} is not legal", where=f"--{option}", legal="a number between 0 and 1"
-            )
-    for option, least in (("n_boot", 100), ("depth", 1), ("jobs", 1)):
-        if numbers[option] is not None and numbers[option] < least:
-            name = option.replace("_", "-")
-            raise OptionError(f"{numbers[option]!r} is not legal", where=f"--{name}", legal=f"{least} or more")
+def check_options(**given: Any) -> None:
+    """Raise OptionError for an option outside its range, in words or in numbers."""
+    words = {
+        "ties": ("trec", "input"), "queries": ("judged", "both"), "duplicates": ("error", "best"),
+        "null_d": ("documents", "sets"),
+    }  # fmt: skip
+    least = {"n_boot": 100, "depth": 1, "max_docs": 1, "jobs": 1, "seed": 0, "measured_seeds": 1}
+    for name, value in given.items():
+        if name in words:
+            fine, legal = value in words[name], ", ".join(words[name])
+        elif name in least:
+            whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least[name]
+            fine, legal = whole or (value is None and name in ("depth", "max_docs")), f"{least[name]} or more"
+        else:
+            fine = isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < 1.0
+            legal = "a number between 0 and 1"
+        if not fine:
+            raise OptionError(f"{value!r} is not legal", where=f"--{name.replace('_', '-')}", legal=legal)

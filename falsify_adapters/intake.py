@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.errors import InputError, OptionError
 from falsify_adapters.model import Pool, Run
 from falsify_adapters.pool import Entrant, PoolSpec, resolve
-from falsify_adapters.ranking import Coded, Duplicates, Ties, code_qrels, rank, some
+from falsify_adapters.ranking import Coded, Duplicates, Ties, code_qrels, rank
+from falsify_adapters.ranking_notes import some
 from falsify_adapters.textfile import lines
 
 if TYPE_CHECKING:
     from falsify_adapters.model import Qrels
     from falsify_adapters.offers import PoolSource
     from falsify_adapters.registry import Registry
+    from falsify_adapters.units import Units
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """How qrels and runs are taken in; the options of the same names. max_docs and depth both cut the lists."""
+    """How qrels and runs are taken in; the options of the same names. units: what maps chunks to documents; depth
+    counts chunks then. chunks: the file of all chunk ids, which is the pool unless another is given."""
 
     pool: PoolSpec = "observed"
     depth: int | None = None
@@ -35,10 +39,8 @@ class Intake:
     duplicates: Duplicates = "error"
     drop_self: bool = False
     input_format: str | None = None
-
-    @property
-    def cut(self) -> int | None:
-        return min((k for k in (self.depth, self.max_docs) if k is not None), default=None)
+    units: Units | None = None
+    chunks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,14 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """Qrels as read and in codes; for each run its facts, its lists, its pool."""
+    """Qrels as read and in codes; for each run its facts, its lists, its pool, and that in chunks where it is known."""
 
     qrels: Qrels
     coded: Coded
     facts: tuple[RunFacts, ...]
     entrants: tuple[Entrant, ...]
     pools: tuple[Pool, ...]
+    chunks: tuple[ChunkPool | None, ...]
 
 
 def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progress) -> Taken:
@@ -78,9 +81,50 @@ def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progres
         known, entrant = _enter(source, n, len(sources), coded, how, reader)
         facts.append(known)
         entrants.append(entrant)
+    if how.chunks is not None:
+        return _in_chunks(how, Taken(judged, coded, tuple(facts), tuple(entrants), (), ()))
     named = {name: partial(_pool_source, registry, name) for name in registry.names("pools")}
     pools = resolve(how.pool, entrants, drop_self=how.drop_self, sources=named)
-    return Taken(judged, coded, tuple(facts), tuple(entrants), tuple(pools))
+    return Taken(judged, coded, tuple(facts), tuple(entrants), tuple(pools), (None,) * len(pools))
+
+
+def _in_chunks(how: Intake, taken: Taken) -> Taken:
+    """The pool that a file of chunk ids gives: N in documents, and how many chunks each has."""
+    from falsify_adapters.collection import read_collection
+
+    if how.units is None or how.chunks is None:
+        raise OptionError(
+            "chunk ids say nothing of documents without a mapping", where="--chunks",
+            legal="--chunks together with --unit-sep, --unit-regex or --unit-map",
+        )  # fmt: skip
+    if how.pool != "observed":
+        raise OptionError(
+            f"N is given twice, by --pool {how.pool} and by --chunks", where="--pool", legal="one of them"
+        )
+    collection = read_collection(how.chunks, how.units)
+    pools = collection.pools(taken.entrants, drop_self=how.drop_self)
+    counts = collection.chunks
+    known = [
+        ChunkPool(counts, collection.weight(e.coded), int(e.ranked.retrieved.max(initial=0)) or None)
+        for e in taken.entrants
+    ]
+    return replace(taken, pools=tuple(pools), chunks=tuple(known))
+
+
+def units_of(sep: str | None, regex: str | None, path: str | None) -> Units | None:
+    """The mapping that the options name. Raises OptionError where there is more than one."""
+    from falsify_adapters import units
+
+    given = [
+        make(value)
+        for make, value in ((units.by_separator, sep), (units.by_regex, regex), (units.by_map, path))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise OptionError(
+            "chunks are mapped twice", where="--unit-sep, --unit-regex, --unit-map", legal="one of the three"
+        )
+    return given[0] if given else None
 
 
 def _pool_source(registry: Registry, name: str) -> PoolSource:
@@ -104,10 +148,12 @@ def _enter(source: Any, n: int, total: int, coded: Coded, how: Intake, reader: A
     in_memory = not isinstance(source, (str, Path, Run))
     run = read_run(source, name=f"run {n + 1}" if in_memory and total > 1 else None, format=reader)
     if how.queries == "both":
-        coded = coded.subset(set(run.queries))
-        if not coded.judgments.n_queries:
-            raise InputError(f"no query of the run is judged in {coded.path}", where=run.source.path)
-    ranked = rank(run, coded, ties=how.ties, duplicates=how.duplicates, depth=how.cut, drop_self=how.drop_self)
+        both = coded.subset(set(run.queries))
+        coded = both if both.judgments.n_queries else coded  # none: ranking says so, with ids of both sides
+    ranked = rank(
+        run, coded, ties=how.ties, duplicates=how.duplicates, depth=how.depth, max_docs=how.max_docs,
+        drop_self=how.drop_self, units=how.units,
+    )  # fmt: skip
     name = run.source.path if isinstance(source, (str, Path)) else run.name
     return RunFacts(name, run.source.path, run.source.sha256), Entrant(run.source.path, coded, ranked)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from falsify_adapters.core import floors
 from falsify_adapters.core.case import Case, ExtraScores, GateResult, Settings
+from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.core.cross import CrossScores, Grade
 from falsify_adapters.core.gate import examine
 from falsify_adapters.core.nulls import NullScores
@@ -45,6 +46,7 @@ class Task:
     lists: Lists
     pool: Pool
     settings: Settings
+    chunks: ChunkPool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def answer(task: Task) -> list[Answer]:
     cases = [
         Case(
             p.measure, judgments, lists, pool, g.grade, g.own, g.ideal, _floor(p, task, g.exact), g.n_draws,
-            p.traits.zero, {null.name: _extra(null, p.measure, task, g.grade) for null in p.extra},
+            p.traits.zero, {null.name: _extra(null, p.measure, task, g.grade) for null in p.extra}, task.chunks,
+            max(1e-12, p.backend.tolerance(p.measure)),
         )
         for p, g in zip(task.plans, graded, strict=True)
     ]  # fmt: skip

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PoolSpec = int | str
 Source = Callable[[str], int | Iterable[str] | Mapping[str, Iterable[str]]]  # offers.PoolSource
-LEGAL = "a number, observed, run, candidates:FILE or a file of document ids"
+LEGAL = "a number, observed, run, candidates:FILE, ir_datasets:ID or a file of document ids"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from falsify_adapters.errors import InputError
+from falsify_adapters.errors import InputError, NotInstalledError, OptionError
 from falsify_adapters.model import Pool
 from falsify_adapters.pool import LEGAL, Entrant, sizes, without_self
-from falsify_adapters.ranking import codes_of, some
+from falsify_adapters.ranking import codes_of
+from falsify_adapters.ranking_notes import some
 from falsify_adapters.textfile import lines
 
 ID_KEYS = ("_id", "id", "doc_id", "docid", "docno", "pid")
@@ -53,6 +54,36 @@ def read_candidates(path: str) -> dict[str, set[str]]:
             )  # fmt: skip
         rows.setdefault(fields[0], set()).add(fields[1] if len(fields) == 2 else fields[2])
     return rows
+
+
+def ir_datasets_size(name: str) -> int:
+    """How many documents the ir_datasets collection `name` has, by its own count, without a download.
+
+    Raises NotInstalledError where the package is missing, OptionError where it does not know the collection or its
+    size.
+    """
+    try:
+        import ir_datasets
+    except ImportError:
+        raise NotInstalledError(
+            "the package ir_datasets is not installed", where=f"--pool ir_datasets:{name}",
+            mend="Install it (pip install ir-datasets), or give the number of documents.",
+        ) from None  # fmt: skip
+    try:
+        count = ir_datasets.registry[name].docs_metadata().get("count")
+    except KeyError:
+        raise OptionError(
+            f"ir_datasets has no collection {name!r}",
+            where="--pool",
+            legal="an id such as msmarco-passage or beir/scifact",
+        ) from None
+    except AttributeError:
+        count = None
+    if not count:
+        raise OptionError(
+            f"ir_datasets does not say how many documents {name!r} has", where="--pool", mend="Give the number itself."
+        )
+    return int(count)
 
 
 def ids(path: str, found: Iterable[str], entrants: Sequence[Entrant], *, drop_self: bool) -> list[Pool]:

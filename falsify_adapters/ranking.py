@@ -7,9 +7,7 @@ best place, lists are cut.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -17,15 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from falsify_adapters.errors import InputError
-from falsify_adapters.model import Codes, Flag, Floats, Judgments, Lists, Qrels, Run
+from falsify_adapters.model import Codes, Flag, Floats, Ints, Judgments, Lists, Qrels, Run
+from falsify_adapters.ranking_notes import about_order, about_self, nothing_in_common, some, two_scores
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from falsify_adapters.units import Units
+
 Ties = Literal["trec", "input"]
 Duplicates = Literal["error", "best"]
-SHOWN = 5  # ids named in a message
-LOOKED_AT = 10_000  # ids of a run in which a separator of chunks is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,19 +49,23 @@ class Coded:
 class Ranked:
     """A ranked run and what was found on the way.
 
-    missing: judged queries that the run does not answer; ignored: queries that are only in the run;
+    missing: judged queries that the run does not answer; ignored: queries that are only in the run; retrieved: (Q,)
+    what was retrieved, in the run's own units (chunks, where they are mapped to documents);
     docs: document ids of the lists, one list after the other, repeats included; blocks: the query of each list in
     `docs`, in that order; seen: every document id of the run as read, repeats included, also those that were cut,
-    dropped or listed for a query without judgments (for counting a pool); flags: the findings.
+    dropped or listed for a query without judgments (for counting a pool); chunks: where chunks were mapped, their ids
+    and the query of each, as `docs` and `owner` are for documents; flags: the findings.
     """
 
     lists: Lists
+    retrieved: Ints
     missing: tuple[str, ...]
     ignored: tuple[str, ...]
     docs: pl.Series
     blocks: Codes
     seen: pl.Series
     flags: tuple[Flag, ...]
+    chunks: tuple[pl.Series, Codes] | None = None
 
     @property
     def owner(self) -> Codes:
@@ -71,7 +74,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class Table:
     """Rows of a run on the way to its lists: row is the place in the source, single the score that ranks."""
 
     row: NDArray[np.int64]
@@ -80,8 +83,8 @@ class _Table:
     single: NDArray[np.float32]
     doc: pl.Series
 
-    def take(self, rows: NDArray[np.int64]) -> _Table:
-        return _Table(self.row[rows], self.query[rows], self.score[rows], self.single[rows], self.doc.gather(rows))
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        return Table(self.row[rows], self.query[rows], self.score[rows], self.single[rows], self.doc.gather(rows))
 
 
 def code_qrels(qrels: Qrels) -> Coded:
@@ -112,33 +115,66 @@ def rank(
     ties: Ties = "trec",
     duplicates: Duplicates = "error",
     depth: int | None = None,
+    max_docs: int | None = None,
     drop_self: bool = False,
+    units: Units | None = None,
 ) -> Ranked:
     """Rank a run against coded qrels.
 
-    Raises InputError where no query or no document joins, where a document stands twice in a list with two scores
-    (unless `duplicates="best"`), or where `drop_self` would drop every document or one that is judged relevant.
+    units: what maps its chunks to documents. depth: cut the lists to so many documents (chunks, where there are
+    `units`); max_docs: to so many documents. Raises InputError where no query or no document joins, where a document
+    stands twice in a list with two scores (unless `duplicates="best"`), where a chunk has no document, or where
+    `drop_self` would drop every document or one that is judged relevant.
     """
     judgments = coded.judgments
     flags = list(run.flags)
     query, missing, ignored = _join_queries(run, coded)
-    table = _Table(np.arange(len(query)), query, run.score, _as_float32(run.score), run.doc)
+    table = Table(np.arange(len(query)), query, run.score, _as_float32(run.score), run.doc)
     if ignored:
         table = table.take(np.flatnonzero(query >= 0))
+    retrieved = chunks = None
+    if units is not None:
+        table, chunks, flag = _in_documents(table, run, judgments, ties, duplicates, depth, units)
+        retrieved = np.bincount(chunks[1], minlength=judgments.n_queries).astype(np.int64)
+        depth, duplicates = max_docs, "best"
+        flags += flag
     if drop_self:
         table, flag = _drop_self(table, run, coded)
         flags += flag
     table = _in_order(table, ties, judgments.n_queries)
     table, flag = _one_of_each(table, run, judgments, duplicates)
-    flags += [*_look_at_order(table, run), *flag]
+    if units is None:
+        flags += [*about_order(table, run), *flag]
     code = codes_of(table.doc, coded.docs)
     if not (code >= 0).any():
-        raise _nothing_in_common(run, coded)
-    lists, head, kept = _lists(table, code, judgments.n_queries, depth)
+        raise nothing_in_common(run, coded.docs, coded.path)
+    cut = min((k for k in (depth, max_docs) if k is not None), default=None)
+    lists, head, kept = _lists(table, code, judgments.n_queries, cut)
     if not drop_self:
-        flags += _look_for_self(table, head, judgments)
+        flags += about_self(table, head, judgments)
     docs = table.doc if kept is None else table.doc.gather(kept)
-    return Ranked(lists, missing, ignored, docs, table.query[head], run.doc, tuple(flags))
+    seen = run.doc if units is None else units.documents(run.doc, run.source.path)
+    return Ranked(
+        lists, lists.depth if retrieved is None else retrieved, missing, ignored, docs, table.query[head], seen,
+        tuple(flags), chunks,
+    )  # fmt: skip
+
+
+def _in_documents(
+    table: Table, run: Run, judgments: Judgments, ties: Ties, duplicates: Duplicates, depth: int | None, units: Units
+) -> tuple[Table, tuple[pl.Series, Codes], list[Flag]]:
+    """Chunks in order and cut, each under the id of its document; a document has the score of its best chunk."""
+    table = _in_order(table, ties, judgments.n_queries)
+    table, flag = _one_of_each(table, run, judgments, duplicates)
+    flags = about_order(table, run)
+    if depth is not None:
+        head = np.flatnonzero(np.concatenate([[True], table.query[1:] != table.query[:-1]]))
+        place = np.arange(len(table.query)) - np.repeat(head, np.diff(np.append(head, len(table.query))))
+        table = table.take(np.flatnonzero(place < depth))
+    docs = units.documents(table.doc, run.source.path)
+    changed = int((docs != table.doc).sum())
+    note = f"{changed} of {len(docs)} retrieved ids were mapped to documents by {units.name}; best chunk counts (MaxP)."
+    return replace(table, doc=docs), (table.doc, table.query), [*flags, *flag, Flag("units_mapped", note)]
 
 
 def _as_float32(score: Floats) -> NDArray[np.float32]:
@@ -165,13 +201,7 @@ def _join_queries(run: Run, coded: Coded) -> tuple[Codes, tuple[str, ...], tuple
     return code[run.query], missing, ignored
 
 
-def some(ids: Sequence[str]) -> str:
-    """A few ids for a message."""
-    shown = ", ".join(repr(q) for q in ids[:SHOWN])
-    return f"{shown} and {len(ids) - SHOWN} more" if len(ids) > SHOWN else shown
-
-
-def _drop_self(table: _Table, run: Run, coded: Coded) -> tuple[_Table, list[Flag]]:
+def _drop_self(table: Table, run: Run, coded: Coded) -> tuple[Table, list[Flag]]:
     import polars as pl
 
     judgments = coded.judgments
@@ -197,7 +227,7 @@ def _drop_self(table: _Table, run: Run, coded: Coded) -> tuple[_Table, list[Flag
     return table.take(np.flatnonzero(~own)), [Flag("self_dropped", f"{note} dropped.")]
 
 
-def _in_order(table: _Table, ties: Ties, n_queries: int) -> _Table:
+def _in_order(table: Table, ties: Ties, n_queries: int) -> Table:
     """One block per query, in any order of queries; best first within a block."""
     same = table.query[1:] == table.query[:-1]
     blocks = int((~same).sum()) + 1
@@ -212,12 +242,12 @@ def _in_order(table: _Table, ties: Ties, n_queries: int) -> _Table:
     return _ties_by_id(table)
 
 
-def _tied(table: _Table) -> NDArray[np.bool_]:
+def _tied(table: Table) -> NDArray[np.bool_]:
     """(n-1,) whether a row and the next are of one query and one score."""
     return np.asarray((table.query[1:] == table.query[:-1]) & (table.single[1:] == table.single[:-1]))
 
 
-def _ties_by_id(table: _Table) -> _Table:
+def _ties_by_id(table: Table) -> Table:
     import polars as pl
 
     tied = _tied(table)
@@ -235,35 +265,7 @@ def _ties_by_id(table: _Table) -> _Table:
     return table.take(rows)
 
 
-def _look_at_order(table: _Table, run: Run) -> list[Flag]:
-    flags = []
-    same = table.query[1:] == table.query[:-1]
-    merged = same & (table.single[1:] == table.single[:-1]) & (table.score[1:] != table.score[:-1])
-    if merged.any():
-        flags.append(
-            Flag(
-                "scores_beyond_float32",
-                f"{int(merged.sum())} neighbouring scores differ only beyond 32-bit precision and count as tied, "
-                "as in trec_eval.",
-            )
-        )
-    if run.rank is not None:
-        written = run.rank[table.row]
-        against = same & (table.single[1:] < table.single[:-1]) & (written[1:] < written[:-1])
-        if against.any():
-            queries = len(np.unique(table.query[1:][against]))
-            flags.append(
-                Flag(
-                    "rank_contradicts_score",
-                    f"The rank column contradicts the scores in {queries} of {len(np.unique(table.query))} queries "
-                    f"({int(against.sum())} neighbouring pairs); scores decide, as in trec_eval. If the ranks are "
-                    "right, the scores are reversed or belong to something else.",
-                )
-            )
-    return flags
-
-
-def _one_of_each(table: _Table, run: Run, judgments: Judgments, policy: Duplicates) -> tuple[_Table, list[Flag]]:
+def _one_of_each(table: Table, run: Run, judgments: Judgments, policy: Duplicates) -> tuple[Table, list[Flag]]:
     """Repeated documents of a list keep their best place; two scores for one document are an error by default."""
     import polars as pl
 
@@ -286,7 +288,7 @@ def _one_of_each(table: _Table, run: Run, judgments: Judgments, policy: Duplicat
     clash = extra.filter(pl.col("score") != pl.col("top"))
     if policy == "error" and len(clash):
         best, place, *_ = clash.select("best", "place").row(0)
-        raise _two_scores(table, run, judgments, (best, place), clash.n_unique(["query", "doc"]))
+        raise two_scores(table, run, judgments, (best, place), clash.n_unique(["query", "doc"]))
     keep = np.ones(len(key), bool)
     keep[extra["place"].to_numpy()] = False
     what = "line repeats" if len(extra) == 1 else "lines repeat"
@@ -295,24 +297,8 @@ def _one_of_each(table: _Table, run: Run, judgments: Judgments, policy: Duplicat
     return table.take(np.flatnonzero(keep)), [Flag("duplicates_removed", note)]
 
 
-def _two_scores(table: _Table, run: Run, judgments: Judgments, places: tuple[int, int], n: int) -> InputError:
-    """The error for the two rows at these places of the table, the first of `n` such documents."""
-    rows = sorted(places, key=lambda place: int(table.row[place]))
-    line_of = run.source.line_of
-    lines = [line_of(int(table.row[place])) for place in rows] if line_of else []
-    where = f"lines {lines[0]} and {lines[1]}: " if lines else ""
-    query, doc = judgments.queries[table.query[rows[0]]], table.doc[rows[0]]
-    return InputError(
-        f"{where}document {doc!r} stands twice in the list of query {query!r}, with scores "
-        f"{table.score[rows[0]]} and {table.score[rows[1]]}" + (f" ({n} such documents in all)" if n > 1 else ""),
-        where=run.source.path,
-        legal="a document once per query",
-        mend="Use --duplicates best to keep the best-ranked one.",
-    )
-
-
 def _lists(
-    table: _Table, code: Codes, n_queries: int, depth: int | None
+    table: Table, code: Codes, n_queries: int, depth: int | None
 ) -> tuple[Lists, NDArray[np.int64], NDArray[np.int64] | None]:
     """The lists; the rows of their first documents, as in the table; the rows that the cut leaves (None: all)."""
     full = np.bincount(table.query, minlength=n_queries)
@@ -354,46 +340,3 @@ def _lists(
         all_tied=bool(len(long) and ((ends - starts)[top] >= sizes[long]).all()),
     )
     return lists, head, kept
-
-
-def _look_for_self(table: _Table, head: NDArray[np.int64], judgments: Judgments) -> list[Flag]:
-    import polars as pl
-
-    names = pl.Series(judgments.queries, dtype=pl.String).gather(table.query[head])
-    n = int((names == table.doc.gather(head)).sum())
-    if not n:
-        return []
-    return [
-        Flag(
-            "self_matches",
-            f"In {n} of {judgments.n_queries} queries the first document has the id of the query itself. Where "
-            "queries are documents of the collection (ArguAna, Quora), use --drop-self.",
-        )
-    ]
-
-
-def _nothing_in_common(run: Run, coded: Coded) -> InputError:
-    mend = "Check that both speak of the same collection, and of documents alike (not chunks against documents)."
-    mark = _chunk_separator(run, coded)
-    if mark is not None:
-        mend = (
-            f"Cut before {mark!r}, ids of the run do occur: it lists chunks, the qrels judge documents. Map them first."
-        )
-    return InputError(
-        f"no document of the run occurs in the qrels {coded.path}: the run has {some(run.doc.head(3).to_list())}, "
-        f"the qrels {some(coded.docs.head(3).to_list())}",
-        where=run.source.path,
-        mend=mend,
-    )
-
-
-def _chunk_separator(run: Run, coded: Coded) -> str | None:
-    """What most often stands behind a judged document's id in the ids of the run; None where none begins with one."""
-    known = set(coded.docs.to_list())
-    marks = Counter(
-        mark.group()
-        for doc in run.doc.head(LOOKED_AT).to_list()
-        for mark in re.finditer(r"[\W_]+", doc)
-        if doc[: mark.start()] in known
-    )
-    return marks.most_common(1)[0][0] if marks else None

@@ -10,7 +10,7 @@ from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Flag, Pool
 from falsify_adapters.pool import Entrant
-from falsify_adapters.ranking import SHOWN
+from falsify_adapters.ranking_notes import SHOWN
 
 
 def about_queries(measure: Measure, entrant: Entrant, pool: Pool) -> list[Flag]:

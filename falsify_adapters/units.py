@@ -16,8 +16,7 @@ from falsify_adapters.errors import InputError, OptionError
 if TYPE_CHECKING:
     import polars as pl
 
-# Separators that chunk ids are written with, tried in this order where a mapping is missing.
-SEPARATORS = ("#", "::", "%%", "|", "$", "@", "~", ":", "/", "_", "-", ".")
+LOOKED_AT = 10_000  # ids in which a separator is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def by_map(path: str) -> Units:
 
     table: dict[str, str] = {}
     for number, line in lines(path, option="--unit-map"):
-        fields = line.split()
+        fields = re.split("[ \t]+", line)
         if len(fields) != 2:
             raise InputError(
                 f"{len(fields)} fields in {line[:80]!r}", where=path, line=number, legal="chunk id and document id"
@@ -122,12 +121,14 @@ def by_function(function: Callable[[str], str], name: str = "function") -> Units
 def suggest(ids: pl.Series, docs: pl.Series) -> tuple[str, int, int] | None:
     """The separator under which most distinct `ids` are chunks of known `docs`: (separator, explained, distinct ids);
     None where none explains any. For messages: an id is never split unasked."""
-    distinct = ids.unique()
-    known = docs.unique()
-    best: tuple[str, int, int] | None = None
-    for separator in SEPARATORS:
-        hits = int(by_separator(separator).apply(distinct).is_in(known.implode()).sum())
-        hits -= int(distinct.is_in(known.implode()).sum())
-        if hits > (best[1] if best else 0):
-            best = (separator, hits, len(distinct))
-    return best
+    known = set(docs.to_list())
+    marks = {
+        mark.group()
+        for doc in ids.head(LOOKED_AT).to_list()
+        for mark in re.finditer(r"[\W_]+", doc)
+        if doc[: mark.start()] in known
+    }
+    distinct, judged = ids.unique(), docs.unique().implode()
+    found = [(int(by_separator(mark).apply(distinct).is_in(judged).sum()), mark) for mark in sorted(marks)]
+    explained, mark = max(found, default=(0, ""))
+    return (mark, explained, len(distinct)) if explained else None

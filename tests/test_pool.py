@@ -97,14 +97,14 @@ def test_no_documents_are_no_pool(spec: object) -> None:
 def test_what_is_neither_number_nor_text_is_no_pool(spec: object) -> None:
     said = refused(OptionError, spec)
     assert f"{spec!r} is no pool" in said
-    assert "Legal: a number, observed, run, candidates:FILE or a file of document ids" in said
+    assert "Legal: a number, observed, run, candidates:FILE, ir_datasets:ID or a file of document ids" in said
 
 
 @pytest.mark.parametrize("spec", ["abc", "12.5", "1,5", "1__0", "candidates:abc"])
 def test_a_file_that_is_not_there(spec: str) -> None:
     said = refused(MissingInputError, spec)
     assert f"--pool: there is no file {spec.removeprefix('candidates:')!r}" in said
-    assert "Legal: a number, observed, run, candidates:FILE or a file of document ids" in said
+    assert "Legal: a number, observed, run, candidates:FILE, ir_datasets:ID or a file of document ids" in said
 
 
 def test_run_makes_each_list_its_pool() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from falsify_adapters.core.bootstrap import Interval
+from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.core.cross import CrossScores, Grade
 from falsify_adapters.core.nulls import NullScores
 from falsify_adapters.measures import Measure
@@ -82,7 +83,9 @@ class Case:
     grade: how hits are graded (kernel or backend); own, ideal: (Q,) the system's values and those of the best lists,
     as the backend gave them; floor: (Q,) exact expectation under random retrieval, None where it has to be simulated;
     n_draws: draws from each null, n_boot where None (a backend that grades the draws itself gets fewer); sparse:
-    whether the measure is 0 without a retrieved gold document; extra: nulls beside the four, by name.
+    whether the measure is 0 without a retrieved gold document; extra: nulls beside the four, by name; chunks: the pool
+    in chunks, where random retrieval draws those; slack: how far the backend's values may lie from exact ones, so that
+    a rounded score is not held to lie under draws that equal it.
     """
 
     measure: Measure
@@ -96,3 +99,5 @@ class Case:
     n_draws: int | None = None
     sparse: bool = True
     extra: Mapping[str, ExtraScores] = field(default_factory=dict)
+    chunks: ChunkPool | None = None
+    slack: float = 1e-12

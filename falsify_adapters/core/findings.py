@@ -210,7 +210,7 @@ def _label_is_all(measure: Measure, judgments: Judgments) -> bool:
 def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[Flag]:
     n = case.judgments.n_queries
     if n < MIN_QUERIES:
-        yield Flag("few_queries", f"{n} queries are too few for any interval (at least {MIN_QUERIES}): UNDER-NS.")
+        yield Flag("few_queries", f"Too few queries for any interval: {n}, and at least {MIN_QUERIES} are needed.")
         return
     with_gold = int((gold_counts(case.measure, case.judgments) > 0).sum())
     if with_gold < 2:
@@ -228,5 +228,6 @@ def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[
     if smallest > settings.alpha:
         yield Flag(
             "few_queries",
-            f"Only {differ} queries differ from chance, so no p-value under {smallest:.3g} could come out.",
+            f"The score differs from chance in {differ} of {n} queries only, so no p-value under {smallest:.3g} could "
+            "come out.",
         )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from falsify_adapters.core import floors, nulls, orders, sampling
 from falsify_adapters.core.bootstrap import Resampled, Target, resample
 from falsify_adapters.core.case import MIN_QUERIES, Case, GateResult, NullResult, Settings
+from falsify_adapters.core.chunk_null import chunk_null
 from falsify_adapters.core.cross import (
     CrossScores,
     Grade,
@@ -139,7 +140,7 @@ def _weigh(case: Case, settings: Settings, draws: _Draws) -> _Weighed:
         reach |= _reach(case, gold, settings, draws, n_draws)
     fixed = {name: null.per_query for name, null in scores.items() if name != "A"}
     target = Target(case.own, float(case.ideal.max(initial=0.0)), cross, gold, fixed)
-    low_tail = float((1 + (scores["C"].draws <= case.own.mean() + 1e-12).sum()) / (1 + n_draws))
+    low_tail = float((1 + (scores["C"].draws <= case.own.mean() + case.slack).sum()) / (1 + n_draws))
     return _Weighed(case, gold, scores, reach, target, _same_lists(measure, lists), low_tail)
 
 
@@ -160,8 +161,8 @@ def _result(
             # One gold set cannot be dealt anew, and where the best list scores 0 nothing can be told: no interval.
             ci95, ci = drawn[name].ci95(delta), drawn[name].ci(delta, level)
         judged[name] = NullResult(
-            null.mean, null.se, null.method, delta, ci95, ci, _p_value(score, null.draws), weighed.reach[name],
-            null_verdict(delta, ci, settings.tau), null.per_query,
+            null.mean, null.se, null.method, delta, ci95, ci, _p_value(score - case.slack, null.draws),
+            weighed.reach[name], null_verdict(delta, ci, settings.tau), null.per_query,
         )  # fmt: skip
     everyone = np.arange(judgments.n_queries, dtype=np.int64)
     worst, best = (
@@ -202,6 +203,8 @@ def _judged_share(measure: Measure, judgments: Judgments, lists: Lists) -> float
 
 
 def _random_retrieval(case: Case, n_draws: int, rng: Generator) -> NullScores:
+    if case.chunks is not None:
+        return chunk_null(case.measure, case.judgments, case.chunks, case.lists.depth, case.grade, n_draws, rng)
     judgments, pool, depth = case.judgments, case.pool, case.lists.depth
     per_query, per_draw = nulls.random_draws(
         case.measure, judgments, pool.size, depth, pool.inside, case.grade, n_draws, rng
@@ -251,8 +254,8 @@ def _reach(case: Case, gold: GoldSets, settings: Settings, draws: _Draws, n_draw
 
 
 def _p_value(score: float, draws: Floats) -> float:
-    """(1 + draws that reach the score) / (1 + draws); never 0."""
-    return float((1 + (draws >= score - 1e-12).sum()) / (1 + len(draws)))
+    """(1 + draws that reach `score`) / (1 + draws); never 0."""
+    return float((1 + (draws >= score).sum()) / (1 + len(draws)))
 
 
 def _paired(case: Case) -> Case | None:
@@ -262,14 +265,14 @@ def _paired(case: Case) -> Case | None:
     if not case.measure.graded or case.measure.top1 or int(gold.max(initial=0)) < 2:
         return None
     measure = Measure("R", case.measure.cutoff or 10, top1=True)
-    one, inside = orders.top_one(judgments, pool.inside)
-    pool = replace(pool, inside=inside)
+    one, kept = orders.top_one(judgments)
+    pool = replace(pool, inside=None if pool.inside is None else pool.inside[kept])
+    chunks = None if case.chunks is None else replace(case.chunks, weight=case.chunks.weight[kept])
     grade = kernel_grade(measure, one)
     own = own_values(measure, one, case.lists, grade)
     ideal = ideal_values(measure, one, case.lists, pool, grade)
-    return Case(
-        measure, one, case.lists, pool, grade, own, ideal, floors.expectation(measure, one, pool.size, depth, inside)
-    )
+    floor = floors.expectation(measure, one, pool.size, depth, pool.inside)
+    return Case(measure, one, case.lists, pool, grade, own, ideal, floor, chunks=chunks)
 
 
 __all__ = ["CrossScores", "examine", "ideal_values", "kernel_grade", "own_values"]

@@ -79,12 +79,12 @@ def popularity_hits(measure: Measure, judgments: Judgments, lists: Lists) -> Hit
     return Hits(query[keep].astype(np.int64), place[keep] + 1, grade[keep].astype(np.int64))
 
 
-def top_one(judgments: Judgments, inside: NDArray[np.bool_] | None) -> tuple[Judgments, NDArray[np.bool_] | None]:
-    """Judgments reduced to each query's single top-graded document (ties: lowest id), graded 1."""
+def top_one(judgments: Judgments) -> tuple[Judgments, Ints]:
+    """Judgments reduced to each query's single top-graded document (ties: lowest id), graded 1; and their rows."""
     gold = np.flatnonzero(judgments.grade > 0)
     order = gold[np.lexsort((judgments.doc[gold], -judgments.grade[gold], judgments.query[gold]))]
     query = judgments.query[order]
-    first = order[np.concatenate([[True], query[1:] != query[:-1]])[: len(order)]]
-    start = np.searchsorted(judgments.query[first], np.arange(judgments.n_queries + 1)).astype(np.int64)
-    one = Judgments(judgments.queries, judgments.n_docs, start, judgments.doc[first], np.ones(len(first), np.int32))
-    return one, None if inside is None else inside[first]
+    kept = order[np.concatenate([[True], query[1:] != query[:-1]])[: len(order)]]
+    start = np.searchsorted(judgments.query[kept], np.arange(judgments.n_queries + 1)).astype(np.int64)
+    ones = np.ones(len(kept), np.int32)
+    return Judgments(judgments.queries, judgments.n_docs, start, judgments.doc[kept], ones), kept

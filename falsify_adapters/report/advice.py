@@ -8,6 +8,7 @@ from typing import Any
 from falsify_adapters.report.safe import count, interval, listed, number
 
 NULLS = "ABCD"
+FOR_AN_INTERVAL = 5  # queries; core.case.MIN_QUERIES, which a renderer of plain data does not import
 
 # The first of these that was flagged explains the verdict better than the nulls do.
 FROM_FLAGS = (
@@ -119,8 +120,11 @@ def _undecided(result: Mapping[str, Any], settings: Mapping[str, Any]) -> list[s
             f"Too few queries to tell. The {word} that decide{'s' if len(spans) == 1 else ''} (level {level:g} %, "
             f"{'; '.join(spans)}) {holds} both 0 and {tau}."
         )
+    elif judged < FOR_AN_INTERVAL:
+        needs = f"at least {FOR_AN_INTERVAL} are needed"
+        steps.append(f"Too few queries for an interval: {count(judged, 'query')}, and {needs}.")
     else:
-        steps.append(f"Too few queries for an interval: {count(judged, 'query')}, and at least 5 are needed.")
+        steps.append("Too few queries with gold for an interval; the note few_queries says more.")
     if needed is not None:
         steps.append(f"About {count(needed, 'query')} like these would decide it; here are {judged}.")
     steps.append("This is neither a pass nor a failure of the system.")

@@ -147,20 +147,17 @@ def test_bpref_sees_the_popular_documents_that_are_not_relevant() -> None:
 def test_top_one_keeps_the_best_graded_document(bench: Bench) -> None:
     judgments = judge(bench[0])
     names = sorted({d for judged in bench[0].values() for d in judged})
-    inside = np.arange(len(judgments.doc)) % 2 == 0
-    one, kept = orders.top_one(judgments, inside)
-    assert orders.top_one(judgments, None)[1] is None
+    one, kept = orders.top_one(judgments)
     flat = iter(range(len(judgments.doc)))
-    expected, expected_inside = [], []
+    expected, expected_rows = [], []
     for q in sorted(bench[0]):
         rows = {d: next(flat) for d in sorted(bench[0][q])}
         best = min((d for d in rows if bench[0][q][d] > 0), key=lambda d: (-bench[0][q][d], d), default=None)
         expected.append([best] if best else [])
-        expected_inside += [bool(inside[rows[best]])] if best else []
+        expected_rows += [rows[best]] if best else []
     found = [[names[d] for d in one.doc[a:b]] for a, b in zip(one.start[:-1], one.start[1:], strict=True)]
     assert found == expected
-    assert kept is not None
-    assert kept.tolist() == expected_inside
+    assert kept.tolist() == expected_rows
     assert one.grade.tolist() == [1] * len(one.doc)
     assert one.queries == judgments.queries
 
