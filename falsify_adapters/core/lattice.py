@@ -2,7 +2,7 @@
 
 The FFT is taken over a window that holds all but 1e-16 of the probability (Bernstein's inequality), not over the whole
 range, so thousands of values cost no more than a few. Where all values are multiples of one 1/unit the result is exact
-but for round-off; elsewhere each value is shared between its two neighbours on a fine grid, which keeps the mean.
+but for round-off; elsewhere each value is shared out on a fine grid so that mean and variance stay the same.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ ROUND_OFF = 1e-12  # tails below this are round-off of the FFT, and are reported
 
 _BEYOND = 37.0  # -log of the probability left outside the window, on each side
 _LONGEST = 2**20  # points of the longest exact window
+_POINTS = 2**23  # points of all transforms together
 _GRID = 2**16  # points of a window where there is no common unit
 _COUNTABLE = 2**45  # points from 0 on that a double can tell apart with room to spare
+_SPREAD = 2.0  # steps over which the grid spreads a value
 _NOISE = 1e-18  # what the FFT leaves where there is nothing
 _SLACK = 1e-9  # relative: a measured mean is a sum of rounded quotients
 
@@ -94,28 +96,30 @@ class MeanLaw:
 
 
 def mean_law(laws: Sequence[tuple[Law, int]], *, size: int, repeats: int = 1, fine: bool = True) -> MeanLaw:
-    """Law of the mean of `size` * `repeats` values: of each law as many as its count, `repeats` times; the rest 0.
+    """Law of the mean of `size` * `repeats` values, independent of each other.
 
-    fine: False for a coarser lattice or grid, several times faster, for searches.
+    laws: one or more, each with how many of the `size` values have it; the rest are 0. repeats: how often the `size`
+    values are drawn. fine: False for a coarser lattice or grid, several times faster, for searches.
     """
     n = size * repeats
     count = np.array([c * repeats for _, c in laws], dtype=np.float64)
-    mean = float(count @ [law.mean for law, _ in laws]) if laws else 0.0
-    variance = float(count @ [law.variance for law, _ in laws]) if laws else 0.0
-    longest, points = (_LONGEST, _GRID) if fine else (_LONGEST // 8, _GRID // 2)
+    mean = float(count @ [law.mean for law, _ in laws])
+    variance = float(count @ [law.variance for law, _ in laws])
+    # Many laws make a smooth sum, for which fewer points do.
+    points = min(max(_POINTS // (len(laws) if fine else 4 * len(laws)), _GRID // 16), _GRID)
+    longest = min(max(8 * _POINTS // len(laws), points), _LONGEST if fine else _LONGEST // 8)
     low, high = _window(laws, count, mean, variance)
-    unit = math.lcm(*(law.unit for law, _ in laws)) if laws else 1
+    unit = math.lcm(*(law.unit for law, _ in laws))
     on_lattice = unit > 0 and (high - low) * unit < longest and high * unit < _COUNTABLE
-    step = 1.0 / unit if on_lattice else max((high - low) / points, high / _COUNTABLE)
-    first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
+    step = 1.0 / unit if on_lattice else max((high - low) / points, high / _COUNTABLE, 1e-300)
+    first, last = math.floor(low / step + 1e-6) - 1, math.ceil(high / step - 1e-6) + 1
     width = 1 << max(last - first, 1).bit_length()
     spectrum: NDArray[np.complex128] = np.ones(width // 2 + 1, np.complex128)
     for law, c in laws:
         spectrum *= _power(np.fft.rfft(_on_grid(law, step, width, on_lattice)), c)
     chance = np.roll(np.fft.irfft(_power(spectrum, repeats), width), -(first % width))
-    chance[chance < _NOISE] = 0.0
-    total = chance.sum()
-    hits = float(count @ [float(law.chance[law.value > 0].sum()) for law, _ in laws]) if laws else 0.0
+    if on_lattice:
+        chance[chance < _NOISE] = 0.0
     exact = all(law.exact for law, _ in laws)
     return MeanLaw(
         mean=mean / n,
@@ -123,17 +127,14 @@ def mean_law(laws: Sequence[tuple[Law, int]], *, size: int, repeats: int = 1, fi
         method=("exact" if on_lattice else "grid") if exact else "drawn",
         first=first,
         step=step / n,
-        # On the grid every value is smeared over two neighbours, a standard deviation of half a step at most.
-        slack=1e-6 if on_lattice else min(1.0 + 1.5 * math.sqrt(hits), 32.0),
-        at_most=np.minimum(np.cumsum(chance) / total, 1.0),
-        at_least=np.minimum(np.cumsum(chance[::-1])[::-1] / total, 1.0),
+        slack=1e-6 if on_lattice else _SPREAD,
+        at_most=np.clip(np.cumsum(chance), 0.0, 1.0),
+        at_least=np.clip(np.cumsum(chance[::-1])[::-1], 0.0, 1.0),
     )
 
 
 def _window(laws: Sequence[tuple[Law, int]], count: Floats, mean: float, variance: float) -> tuple[float, float]:
     """Where the sum lies but for a probability of e^-37 on each side."""
-    if not laws:
-        return 0.0, 0.0
     middle = np.array([law.mean for law, _ in laws])
     least, most = (np.array([f(law.value[law.chance > 0]) for law, _ in laws]) for f in (np.min, np.max))
 
@@ -148,13 +149,17 @@ def _window(laws: Sequence[tuple[Law, int]], count: Floats, mean: float, varianc
 
 def _on_grid(law: Law, step: float, width: int, on_lattice: bool) -> Floats:
     at = law.value / step
+    near = np.rint(at)
+    cell = near.astype(np.int64)
     if on_lattice:
-        return np.asarray(np.bincount(np.rint(at).astype(np.int64) % width, law.chance, minlength=width), np.float64)
-    below = np.floor(at)
-    share = at - below
-    cell = below.astype(np.int64) % width
-    up = np.bincount((cell + 1) % width, law.chance * share, minlength=width)
-    return np.asarray(up + np.bincount(cell, law.chance * (1.0 - share), minlength=width))
+        return np.asarray(np.bincount(cell % width, law.chance, minlength=width), np.float64)
+    # Three points with the same mean and variance (Lagrange's weights, the outer ones can be slightly negative): a
+    # plain rounding or sharing between two would widen the sum of many small values.
+    off = at - near
+    out = np.bincount(cell % width, law.chance * (1.0 - off * off), minlength=width)
+    out += np.bincount((cell + 1) % width, law.chance * (off * off + off) / 2.0, minlength=width)
+    out += np.bincount((cell - 1) % width, law.chance * (off * off - off) / 2.0, minlength=width)
+    return np.asarray(out, np.float64)
 
 
 def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:

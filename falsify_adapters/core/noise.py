@@ -1,16 +1,9 @@
-"""The noise floor checks: is the measured noise where probability puts it, is there room above it, is it noise at all?
-
-Other pools. Where another expectation than that of the given N is needed (which N would the measured value fit, which
-ratio would have been noticed, between which ratios does the truth lie), it is that of random documents from a pool of
-another size. A smaller pool is what leakage and a wrong unit amount to: fewer documents compete with the gold.
-Between whole numbers a query's pool is the larger one with the chance that the fraction says, so the expectation is
-linear between neighbours.
-"""
+"""The noise floor checks: is measured noise where probability puts it, is there room above it, is it noise at all?"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +11,8 @@ from numpy.random import Generator
 
 from falsify_adapters.core.draws import hypergeometric
 from falsify_adapters.core.lattice import ROUND_OFF, Law, MeanLaw, mean_law
-from falsify_adapters.core.noise_laws import Mask, NoiseKinds, noise_kinds
+from falsify_adapters.core.noise_laws import Mask, noise_kinds
+from falsify_adapters.core.noise_search import PoolSearch
 from falsify_adapters.errors import InputError, OptionError
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Ints, Judgments
@@ -27,8 +21,6 @@ ALPHA = 0.01
 POWER = 0.9
 MIN_SIGNAL = 2.0
 MIN_HEADROOM = 0.5
-
-_LARGEST = 1e9  # documents; no pool beyond this is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +140,7 @@ def check1(
         if n < 1:
             raise OptionError(f"the candidate pool {unit}={n} is empty", legal="a pool of 1 or more")
     kinds = noise_kinds(measure, judgments, size, depth, inside, rng)
-    search = _Search(kinds, measured, _seeds(seeds), alpha, rounding)
+    search = PoolSearch(kinds, measured, _seeds(seeds), alpha, rounding)
     law, expected = search.law(1.0), kinds.mean(kinds.at(1.0))
     below, above = search.tails(1.0)
     p = min(max(2.0 * min(below, above), 2.0 * ROUND_OFF), 1.0)
@@ -163,14 +155,14 @@ def check1(
         sd=law.sd,
         method=law.method,
         ratio=measured / expected,
-        ci=_ratios(kinds, around, measured / expected) if moves else None,
+        ci=search.ratios(around) if moves else None,
         p=p,
         alpha=alpha,
         detectable_ratio=search.detectable(power, ceiling) if moves else None,
         power=power,
         verdict=verdict,
-        implied_n=_shared_pool(kinds, implied),
-        implied_n_ci=_whole(search, around),
+        implied_n=None if implied is None or kinds.shared is None else implied * kinds.shared,
+        implied_n_ci=search.whole(around),
         candidates=tuple(Candidate(unit, int(n), search.fits(int(n))) for unit, n in (candidates or {}).items()),
     )
 
@@ -243,131 +235,6 @@ def overlap(a: Ints, b: Ints, size: Ints, k: int, *, alpha: float = ALPHA) -> Ov
     p = min(max(law.sf(shared / (k * len(size))), ROUND_OFF), 1.0)
     expected = float((x * y / size).sum() / could)
     return Overlap(shared / could, expected, p, "above" if p <= alpha else "pass")
-
-
-class _Search:
-    """What the measured value says of other pools: sizes are given as a scale, the multiple of the given ones."""
-
-    def __init__(self, kinds: NoiseKinds, measured: float, seeds: int, alpha: float, rounding: float) -> None:
-        self.kinds, self.seeds = kinds, seeds
-        self.low, self.high = max(measured - rounding, 0.0), measured + rounding
-        self.measured, self.tail = measured, alpha / 2.0
-        self.least = float((kinds.least / kinds.size).min())  # from here down every pool is as small as can be
-        self.most = max(_LARGEST / float(kinds.size.max()), 1.0)
-        self._laws: dict[float, MeanLaw] = {}
-
-    def law(self, scale: float) -> MeanLaw:
-        if scale not in self._laws:
-            self._laws[scale] = self.kinds.law(self.kinds.at(scale), self.seeds, fine=scale == 1.0)
-        return self._laws[scale]
-
-    def tails(self, scale: float) -> tuple[float, float]:
-        """P(a mean at most the measured one), P(at least): each includes the measured value itself."""
-        law = self.law(scale)
-        return law.cdf(self.high), law.sf(self.low)
-
-    def fits(self, n: int) -> bool:
-        """Whether the test accepts one pool of n documents for every query."""
-        if n < int(self.kinds.least.max()):
-            return False
-        law = self.kinds.law(np.full(len(self.kinds.size), float(n)), self.seeds)
-        return min(law.cdf(self.high), law.sf(self.low)) > self.tail
-
-    def implied(self) -> float | None:
-        """The scale whose expectation is the measured value."""
-
-        def over(scale: float) -> float:
-            return self.kinds.mean(self.kinds.at(scale)) - self.measured
-
-        floor = self.least if self.kinds.shared is None else float(self.kinds.least.max()) / self.kinds.size[0]
-        if self.measured <= 0.0 or over(floor) < 0.0:
-            return None
-        found = _last(over, 1.0, floor, self.most)
-        return None if found is None or found >= self.most else found
-
-    def interval(self, near: float | None) -> tuple[float, float | None] | None:
-        """The scales that the test accepts; the upper end None where there is none; None where no scale is."""
-        near = near or (self.least if self.measured > 0.0 else 1.0)
-        highest: float | None = None
-        if self.low > 0.0:
-            highest = _last(lambda s: _odds(self.tails(s)[1], self.tail), near, self.least, self.most)
-            if highest is None:
-                return None
-            highest = None if highest >= self.most else highest
-        lowest = _last(lambda s: -_odds(self.tails(s)[0], self.tail), near, self.least, self.most)
-        if lowest is not None and lowest >= self.most:
-            return None
-        return self.least if lowest is None else lowest, highest
-
-    def detectable(self, power: float, ceiling: float) -> float | None:
-        """The smallest ratio that gives the verdict "above" with the chance `power`."""
-        limit = self.law(1.0).exceeded_by(self.tail)
-        if limit is None:
-            return None
-        found = _last(lambda s: _odds(self.law(s).sf(limit), power), 0.7, self.least, 1.0)
-        if found is None:
-            return None
-        planted, expected = self.kinds.mean(self.kinds.at(found)), self.kinds.mean(self.kinds.at(1.0))
-        return planted / expected if planted <= ceiling + 1e-9 else None
-
-
-def _last(falling: Callable[[float], float], near: float, low: float, high: float) -> float | None:
-    """The largest x in [low, high] at which a falling function is above 0; None where it is nowhere."""
-    from scipy.optimize import brentq
-
-    a = b = min(max(near, low), high)
-    step = 1.5
-    if falling(a) > 0.0:
-        while falling(b) > 0.0:
-            if b >= high:
-                return high
-            a, b, step = b, min(b * step, high), step**1.5
-    else:
-        while falling(a) <= 0.0:
-            if a <= low:
-                return None
-            a, b, step = max(a / step, low), a, step**1.5
-    root = brentq(lambda t: falling(math.exp(t)), math.log(a), math.log(b), xtol=5e-5, rtol=1e-12)
-    return math.exp(root)
-
-
-def _odds(tail: float, level: float) -> float:
-    """Positive where tail > level, and nearly linear in the logarithm of the pool size: a difference of probits."""
-    from scipy.special import ndtri
-
-    if tail == level:
-        return 0.0
-    return float(ndtri(min(max(tail, 1e-15), 1.0 - 1e-15)) - ndtri(level))
-
-
-def _ratios(kinds: NoiseKinds, scales: tuple[float, float | None] | None, ratio: float) -> tuple[float, float]:
-    """Expectations at the ends of the accepted scales, over the expectation at the given sizes."""
-    if scales is None:
-        return ratio, ratio
-    expected = kinds.mean(kinds.at(1.0))
-    upper = kinds.mean(kinds.at(scales[0])) / expected
-    lower = 0.0 if scales[1] is None else kinds.mean(kinds.at(scales[1])) / expected
-    return min(lower, ratio), max(upper, ratio)
-
-
-def _shared_pool(kinds: NoiseKinds, scale: float | None) -> float | None:
-    return None if scale is None or kinds.shared is None else scale * kinds.shared
-
-
-def _whole(search: _Search, scales: tuple[float, float | None] | None) -> tuple[int, int | None] | None:
-    """The whole pool sizes that the test accepts, from the accepted scales."""
-    if scales is None or search.kinds.shared is None:
-        return None
-    n, least = search.kinds.shared, int(search.kinds.least.max())
-    low = max(_settled(search, scales[0] * n, math.ceil), least)
-    high = None if scales[1] is None else _settled(search, scales[1] * n, math.floor)
-    return None if high is not None and high < low else (low, high)
-
-
-def _settled(search: _Search, end: float, inward: Callable[[float], int]) -> int:
-    """The whole number inward of an end; where the end is so near to one that the root may err, the test decides."""
-    near = round(end)
-    return near if abs(end - near) < 2e-4 * end and search.fits(near) else inward(end)
 
 
 def _seeds(seeds: int) -> int:

@@ -37,6 +37,7 @@ _ENUMERATED = 2**15  # places of a single judged document that are listed instea
 _ROUNDS = 20  # of making weights fit and cutting off negative ones
 _RARE = 1e-12  # counts of judged documents less likely than this are left out
 _ROUNDED = 1000  # documents; in larger pools a fraction of one does not matter
+_MANY = 64  # kinds of query; more blur what rounding does to one
 _STORED = 2**23  # values kept for further pool sizes
 
 
@@ -93,9 +94,9 @@ class NoiseKinds:
         """Law of the mean over the queries and `seeds` noise runs, with pools of these sizes.
 
         Between whole numbers each query's pool is the larger one with the chance that the fraction says; above 1000
-        documents sizes are rounded. fine: as for `mean_law`.
+        documents, and with pools of more than 64 kinds, sizes are rounded. fine: as for `mean_law`.
         """
-        size = np.where(size > _ROUNDED, np.rint(size), size)
+        size = np.where((size > _ROUNDED) | (len(size) > _MANY), np.rint(size), size)
         low = np.floor(size).astype(np.int64)
         share = size - low
         laws = self._laws(low)
