@@ -42,6 +42,8 @@ def commands() -> Iterable[Offer]:
     """The commands of `falsify-adapters`."""
     return (
         Offer("gate", "falsify_adapters.cli_gate:gate", "Test runs against the four nulls."),
+        Offer("floor", "falsify_adapters.cli_floor:floor", "Check the noise floor of a benchmark."),
+        Offer("noise", "falsify_adapters.cli_noise:noise", "Write random runs to push through your own scorer."),
         Offer("measures", "falsify_adapters.cli_lists:measures", "List measures and the backends that compute them."),
         Offer("plugins", "falsify_adapters.cli_lists:plugins", "List plugins and what each offers or fails to load."),
         Offer("demo", "falsify_adapters.cli_demo:demo", "Show a sound and a broken benchmark side by side."),
@@ -66,9 +68,9 @@ def formats() -> Iterable[Offer]:
 
 
 def _table() -> object:
-    from falsify_adapters.report.text import render_gate
+    from falsify_adapters.report.render import render
 
-    return partial(render_gate, width=120, color=False, ascii_only=False)
+    return partial(render, width=120, color=False, ascii_only=False)
 
 
 @hookimpl

@@ -1,14 +1,14 @@
-"""What the commands share: exit statuses, option types and checks, progress and output."""
+"""What the commands share: exit statuses, checks of files, progress and output. Options: cli_options."""
 
 from __future__ import annotations
 
-import math
 import os
+import shutil
 import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -31,78 +31,11 @@ EXIT_FAULT = 4  # a fault of ours
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 EXIT_OF_VERDICT = {"PASS": EXIT_PASS, "FAIL": EXIT_FAIL, "UNDER-NS": EXIT_UNDER_NS}
 
+WIDTH_OF_A_PIPE = 80
+
 ENDINGS = {".txt": "table", ".json": "json"}  # any other ending is itself the name of a format
 
 Progress = Callable[[str, int, int], None]
-
-format_option = click.option(
-    "--format", "chosen", type=click.Choice(["table", "json"]), default="table", show_default=True
-)
-
-
-if TYPE_CHECKING:  # generic from click 8.4 on, and not before
-    FloatType = click.ParamType[float]
-    IntType = click.ParamType[int]
-    PoolType = click.ParamType[int | str]
-else:
-    FloatType = IntType = PoolType = click.ParamType
-
-
-class Within(FloatType):
-    """A number strictly between two ends, neither of them legal."""
-
-    name = "number"
-
-    def __init__(self, low: float, high: float) -> None:
-        self.low, self.high = low, high
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        legal = f"a number above {self.low:g} and below {self.high:g}"
-        try:
-            number = float(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a number. Legal: {legal}.", param, ctx)
-        if not (math.isfinite(number) and self.low < number < self.high):
-            self.fail(f"{value} is out of range. Legal: {legal}.", param, ctx)
-        return number
-
-
-class AtLeast(IntType):
-    """A whole number with a lowest legal value."""
-
-    name = "integer"
-
-    def __init__(self, low: int) -> None:
-        self.low = low
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        legal = f"a whole number, {self.low} or more"
-        try:
-            number = int(value)
-        except ValueError:
-            self.fail(f"{value!r} is not a whole number. Legal: {legal}.", param, ctx)
-        if number < self.low:
-            self.fail(f"{number} is out of range. Legal: {legal}.", param, ctx)
-        return number
-
-
-class Pool(PoolType):
-    """A number of documents, or the text that names a pool ("observed", "run", a file, ...)."""
-
-    name = "pool"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        if isinstance(value, int):
-            return value
-        try:
-            number = int(value)
-        except ValueError:
-            if not value:
-                self.fail("the pool is empty text. Legal: a number, a file, observed, run, ...", param, ctx)
-            return str(value)
-        if number < 1:
-            self.fail(f"{number} documents are no pool. Legal: a whole number, 1 or more.", param, ctx)
-        return number
 
 
 def output_format(chosen: str | None, path: str | None, known: Sequence[str]) -> str:
@@ -189,6 +122,21 @@ def show_lines(lines: Sequence[str | Text]) -> None:
     safe = [visible(line) if isinstance(line, str) else line for line in lines]
     text = printed(safe, color=use_color(sys.stdout))
     emit("\x1b".join(to_ascii(part) for part in text.split("\x1b")) if plain else text)
+
+
+def emit_table(report: Mapping[str, Any], **more: Any) -> None:
+    """Print a report as text, as standard output can show it. more: of `render`."""
+    from falsify_adapters.report.render import render
+
+    width = shutil.get_terminal_size((WIDTH_OF_A_PIPE, 24)).columns if sys.stdout.isatty() else WIDTH_OF_A_PIPE
+    color, plain = use_color(sys.stdout), ascii_only(sys.stdout)
+    emit(render(report, width=width, color=color, ascii_only=plain, **more))
+
+
+def check_inputs(inputs: Sequence[str], names: str) -> None:
+    """Refuse standard input given twice. Raises OptionError."""
+    if inputs.count("-") > 1:
+        raise OptionError("standard input (-) can be read only once", legal=f"one - among {names}")
 
 
 def complain(message: str, *, kind: str = "error: ") -> None:

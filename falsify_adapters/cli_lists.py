@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from falsify_adapters.cli_common import emit, format_option, show_lines
+from falsify_adapters.cli_common import emit, show_lines
+from falsify_adapters.cli_options import format_option
 from falsify_adapters.errors import FalsifyError
 from falsify_adapters.report.plain import to_json
 

@@ -87,6 +87,10 @@ def test_defaults_are_those_of_the_library(gate: Gate) -> None:
         "backend": "ir_measures",
         "pool": "observed",
         "depth": None,
+        "unit_sep": None,
+        "unit_regex": None,
+        "unit_map": None,
+        "chunks": None,
         "ties": "trec",
         "queries": "judged",
         "queries_file": None,
@@ -110,14 +114,14 @@ def test_options_are_handed_on(gate: Gate) -> None:
     line = (
         "gate q r -m RR@10 --measure map --backend ranx --pool 218 --depth 7 --ties input --queries both "
         "--queries-file f -l 2 -M 100 --duplicates best --drop-self --tau .1 --alpha 0.01 --n-boot 500 "
-        "--seed 7 --null-d sets --jobs 2"
+        "--seed 7 --null-d sets --jobs 2 --unit-sep # --unit-regex (.+)-.* --unit-map m --chunks c"
     )
     assert cli.run(line.split()) == 0
     assert gate.given[2] == ["RR@10", "map"]
     wanted = {
         "backend": "ranx", "pool": 218, "depth": 7, "ties": "input", "queries": "both", "queries_file": "f", "rel": 2,
         "max_docs": 100, "duplicates": "best", "drop_self": True, "tau": 0.1, "alpha": 0.01, "n_boot": 500, "seed": 7,
-        "null_d": "sets", "jobs": 2,
+        "null_d": "sets", "jobs": 2, "unit_sep": "#", "unit_regex": "(.+)-.*", "unit_map": "m", "chunks": "c",
     }  # fmt: skip
     assert {name: gate.settings[name] for name in wanted} == wanted
 
@@ -151,7 +155,10 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "-", "-"], "standard input (-) can be read only once"),
         (["gate", "q"], "Missing argument"),
         (["gate", "q", "r", "--bogus"], "No such option"),
-        (["gat", "q", "r"], "there is no command 'gat'. Legal: demo, gate, measures, plugins. Did you mean 'gate'?"),
+        (
+            ["gat", "q", "r"],
+            "there is no command 'gat'. Legal: demo, floor, gate, measures, noise, plugins. Did you mean 'gate'?",
+        ),
         (["measures", "no-such-measure"], "'no-such-measure' is no known measure"),
     ],
 )
@@ -379,7 +386,7 @@ def test_version_and_help() -> None:
     assert (version.returncode, version.stdout) == (0, f"falsify-adapters, version {__version__}\n")
     shown = run_program("--help")
     assert shown.returncode == 0
-    for command in ("demo", "gate", "measures", "plugins"):
+    for command in ("demo", "floor", "gate", "measures", "noise", "plugins"):
         assert f"\n  {command} " in shown.stdout
     assert run_program("gate", "-h").returncode == 0
 
@@ -412,7 +419,7 @@ def test_plugins_lists_what_was_found(capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.run(["plugins"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"falsify-adapters {__version__} (plugin builtins")
-    assert "commands: demo, gate, measures, plugins" in out
+    assert "commands: demo, floor, gate, measures, noise, plugins" in out
     assert cli.run(["plugins", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "falsify-adapters.plugins/1"
 

@@ -49,8 +49,10 @@ def test_every_flag_is_explained_and_no_other() -> None:
 
 
 def test_every_option_that_is_named_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["gate", "--help"]) == 0
-    known = set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out)) | {"--version"}
+    known = {"--version"}
+    for command in ("gate", "floor", "noise"):
+        assert cli.run([command, "--help"]) == 0
+        known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         text = path.read_text(encoding="utf-8")
         named = set(re.findall(r"(?<=`)(?:falsify-adapters [^`\n]*?)?(--[a-z][a-z-]+)", text))

@@ -88,6 +88,14 @@ def shown(code: str) -> str:
     return code.replace("_", " ").upper() if code in LOUD else code
 
 
+def point_at_notes(page: Page, notes: Notes, result: Mapping[str, Any]) -> None:
+    """The row's own messages, and the numbers of those that it shares with the list at the end."""
+    for n, message in notes.own(result):
+        page.prose(page.safe(message), 6, f"{f'[{n}]':>5}")
+    if shared := [n for n in notes.of_row(result) if n not in dict(notes.own(result))]:
+        page.prose("notes " + " ".join(f"[{n}]" for n in shared), 2)
+
+
 def list_notes(page: Page, notes: Notes, results: Sequence[Mapping[str, Any]]) -> None:
     """The flags of the report, each once, with the number that rows point at."""
     page.blank()

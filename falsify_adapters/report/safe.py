@@ -38,6 +38,13 @@ def number(value: float | None, digits: int = 4) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def short(value: float | None) -> str:
+    """Four decimals, or four significant digits where that says more, as small floors need: 0.003871, 2.1e-07."""
+    if value is None or value == 0 or abs(value) >= 0.1:
+        return number(value)
+    return f"{value:#.4g}" if abs(value) >= 0.0001 else f"{value:.1e}"
+
+
 def p_value(value: float | None) -> str:
     """Three decimals, or two significant digits where three decimals would print zero. A p-value is never 0."""
     if value is None:

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from falsify_adapters.report.advice import NULLS, next_steps, toothless
-from falsify_adapters.report.page import LOUD, STYLES, Notes, Page, list_notes, shown
+from falsify_adapters.report.page import LOUD, STYLES, Notes, Page, list_notes, point_at_notes, shown
 from falsify_adapters.report.safe import count, interval, number, p_value
 from falsify_adapters.report.tables import Cell, Column, Row, aligned
 
@@ -165,10 +165,7 @@ def _block(page: Page, result: Mapping[str, Any], settings: Mapping[str, Any], n
         page.prose(text, 2)
     for text in next_steps(result, settings):
         page.prose(text, 5, "  ->")
-    for n, message in notes.own(result):
-        page.prose(page.safe(message), 6, f"{f'[{n}]':>5}")
-    if shared := [n for n in notes.of_row(result) if n not in dict(notes.own(result))]:
-        page.prose("notes " + " ".join(f"[{n}]" for n in shared), 2)
+    point_at_notes(page, notes, result)
 
 
 def _facts(page: Page, result: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,204 @@
+"""The report on noise floors as text for a terminal or a pipe. It is handed the report as a dict and nothing else.
+
+First the verdict of all checks, then, with several measures, one line for each; then per measure the floor, each
+check with what it found, what it could have found and what to do next; at the end the flags, each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from falsify_adapters.report.floor_advice import after_check1, after_check2, after_overlap, power_of
+from falsify_adapters.report.page import STYLES, Notes, Page, list_notes, point_at_notes
+from falsify_adapters.report.safe import count, interval, listed, number, p_value, short
+from falsify_adapters.report.tables import Cell, Column, Row, aligned
+
+CHECKS = {
+    "check1": "Check 1, is the noise where probability puts it?",
+    "check2": "Check 2, is there room above the floor?",
+    "noise_overlap": "Is the noise noise?",
+}
+
+
+def render_floor(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """The report (schema falsify-adapters.floor/1) as text, ending in a newline.
+
+    width: columns that sentences are wrapped at; color: ANSI colours; ascii_only: nothing outside ASCII.
+    """
+    page = Page(width, color, ascii_only)
+    results, settings = report["results"], report["settings"]
+    notes = Notes.of(results)
+    _head(page, report)
+    if len(results) > 1:
+        page.blank()
+        page.lines(_summary(page, results, notes))
+    for row in results:
+        _block(page, row, settings, notes)
+    if notes.messages:
+        list_notes(page, notes, results)
+    return page.text()
+
+
+def _overall(rows: Sequence[Mapping[str, Any]]) -> str:
+    """PASS, or FAIL where a check says above, below or fail; nothing where none was made."""
+    made = [row[name]["verdict"] for row in rows for name in CHECKS if row[name] is not None]
+    return "" if not made else "PASS" if all(verdict == "pass" for verdict in made) else "FAIL"
+
+
+def _colored(verdict: str) -> Text:
+    return Text(verdict, style=STYLES["PASS" if verdict.lower() == "pass" else "FAIL"])
+
+
+def _head(page: Page, report: Mapping[str, Any]) -> None:
+    settings, qrels = report["settings"], report["qrels"]
+    overall = _overall(report["results"])
+    page.line("Noise floor: ", _colored(overall) if overall else Text("no check asked for"))
+    page.line(
+        f"qrels   {page.safe(qrels['path'])}: {count(qrels['queries'], 'query')}, "
+        f"{count(qrels['judgments'], 'judgment')}, {qrels['gold']} of them gold"
+    )
+    if overall:
+        page.line(
+            f"checks  level {settings['check_alpha']:g}; signal at least {settings['min_signal']:g}, headroom at least "
+            f"{settings['min_headroom']:g}"
+        )
+
+
+def _summary(page: Page, rows: Sequence[Mapping[str, Any]], notes: Notes) -> list[Text]:
+    """One line per measure."""
+    made = [name for name in CHECKS if any(row[name] is not None for row in rows)]
+    heads = {"check1": "check 1", "check2": "check 2", "noise_overlap": "overlap"}
+    columns = [Column("measure"), *(Column(name, right=True) for name in ("floor", "sd", "ceiling", "headroom"))]
+    columns += [*(Column(heads[name]) for name in made), Column("notes" if notes.messages else "")]
+    lines: list[Row] = []
+    for row in rows:
+        numbers = [short(row["expected"]), f"{row['sd']:#.3g}", number(row["ceiling"]), number(row["headroom"])]
+        verdicts: list[Cell] = [_colored(row[name]["verdict"]) if row[name] is not None else "-" for name in made]
+        lines.append([page.safe(row["measure"]), *numbers, *verdicts, " ".join(map(str, notes.of_row(row)))])
+    airy = aligned(columns, lines)
+    return airy if max(cell_len(line.plain) for line in airy) <= page.width else aligned(columns, lines, gap=1)
+
+
+def _block(page: Page, row: Mapping[str, Any], settings: Mapping[str, Any], notes: Notes) -> None:
+    """Everything about one measure."""
+    page.blank()
+    overall = _overall([row])
+    title = Text(page.safe(row["measure"]) + (": " if overall else ""), style="bold")
+    page.line(title, _colored(overall) if overall else "")
+    for text in _facts(page, row):
+        page.prose(text, 2)
+    for name, (found, steps) in _checks(row, settings).items():
+        page.line(f"  {CHECKS[name]} ", _colored(row[name]["verdict"]))
+        for text in found:
+            page.prose(page.safe(text), 4)
+        for text in steps:
+            page.prose(page.safe(text), 7, "    ->")
+    point_at_notes(page, notes, row)
+
+
+def _checks(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, tuple[Iterator[str], list[str]]]:
+    """For every check that was made, what it found and what to do next."""
+    made: dict[str, tuple[Iterator[str], list[str]]] = {}
+    if row["check1"] is not None:
+        made["check1"] = (_check1(row, settings), after_check1(row))
+    if row["check2"] is not None:
+        made["check2"] = (_check2(row, settings), after_check2(row, settings))
+    if row["noise_overlap"] is not None:
+        made["noise_overlap"] = (_overlap(row), after_overlap(row))
+    return made
+
+
+def _facts(page: Page, row: Mapping[str, Any]) -> Iterator[str]:
+    pool, gold = row["pool"], row["gold"]
+    simulated = " (simulated)" if row["method"] == "simulated" else ""
+    yield (
+        f"floor {short(row['expected'])}{simulated}   sd of a noise run {row['sd']:#.3g}   "
+        f"ceiling {number(row['ceiling'])}   headroom {number(row['headroom'])}"
+    )
+    size = str(pool["n"]) if pool["n"] is not None else f"{pool['n_min']} to {pool['n_max']}"
+    where = [f"pool {size} documents{'' if pool['n'] is not None else ' a query'} ({page.safe(pool['source'])})"]
+    where += [f"{row['depth']} retrieved"] if row["depth"] is not None else []
+    low, high = short(row["per_query"]["min"]), short(row["per_query"]["max"])
+    where += [f"by query {low} to {high}"] if low != high else []
+    yield "   ".join(where)
+    if row["uniform"] is not None:
+        yield (
+            f"The floor of {count(pool['n_chunks'], 'chunk')} in random order, each document at its best one. "
+            f"Documents drawn evenly would score {short(row['uniform'])}."
+        )
+    lost = gold["total"] - gold["in_pool"]
+    odd = [f"{lost} of {gold['total']} gold documents are not in the pool"] if lost else []
+    odd += [f"{count(gold['queries_without'], 'query')} without gold (scored 0)"] if gold["queries_without"] else []
+    if odd:
+        yield "; ".join(odd)
+
+
+def _check1(row: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    check, level = row["check1"], f"{100 * (1 - settings['check_alpha']):g} %"
+    runs = check["per_run"] or ()
+    spread = f", {short(min(runs))} to {short(max(runs))}" if len(runs) > 1 else ""
+    source = f"{count(check['seeds'], 'noise run')}{spread}" if runs else f"over {count(check['seeds'], 'seed')}"
+    around = "" if check["ci"] is None else f" ({level} interval {interval(check['ci'], 2)})"
+    measured = f"{short(check['measured'])} ({source})" if runs else f"{short(check['measured'])} {source}"
+    yield f"measured {measured}, {number(check['ratio'], 2)} times the floor{around}, p {p_value(check['p'])}"
+    parts = [_implied(row, level), _candidates(check["candidates"])]
+    if told := "; ".join(part for part in parts if part):
+        yield told
+    yield power_of(check)
+
+
+def _implied(row: Mapping[str, Any], level: str) -> str:
+    """Which N the measured noise implies, where it implies one."""
+    check = row["check1"]
+    n, around = check["implied_n"], check["implied_n_ci"]
+    ends = "" if around is None else f"{around[0]} to {around[1]}" if around[1] is not None else f"{around[0]} and up"
+    if n is not None:
+        return f"implies N = {n:.0f}" + (f" ({level} interval {ends})" if ends else "")
+    if ends:
+        return f"implies N of {ends}"
+    return "no single N is implied: each query has its own pool" if row["pool"]["n"] is None else ""
+
+
+def _candidates(candidates: Sequence[Mapping[str, Any]]) -> str:
+    """As in "files = 218 fits, chunks = 1052 does not"."""
+    parts = []
+    for wanted, one, several in ((True, "fits", "fit"), (False, "does not", "do not")):
+        some = [f"{c['unit']} = {c['n']}" for c in candidates if c["fits"] is wanted]
+        if some:
+            parts.append(f"{listed(some)} {one if len(some) == 1 else several}")
+    return ", ".join(parts) + (" fit" if candidates and not any(c["fits"] for c in candidates) else "")
+
+
+def _check2(row: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str]:
+    check = row["check2"]
+    if check["assumed"]:
+        yield f"no score was given; the best possible one, {number(check['score'])}, stands in for it"
+    given = "" if check["assumed"] else f"score {number(check['score'])}, "
+    over = "measured noise" if row["check1"] is not None else "floor"
+    signal = f"{number(check['signal'], 2)} times the {over}" if check["signal"] is not None else f"above a {over} of 0"
+    least = f" (at least {settings['min_signal']:g})"
+    both = row["check1"] is not None and check["signal_over_floor"] is not None
+    floor = f" and {number(check['signal_over_floor'], 2)} times the floor" if both else ""
+    yield (
+        f"{given}{signal}{least}{floor}; headroom {number(check['headroom'])} (at least "
+        f"{settings['min_headroom']:g}); chance-corrected {number(check['chance_corrected'])}"
+    )
+
+
+def _overlap(row: Mapping[str, Any]) -> Iterator[str]:
+    check = row["noise_overlap"]
+    names = " and ".join(check["between"])
+    most = f", the most of {check['pairs']} pairs" if check["pairs"] > 1 else ""
+    yield (
+        f"{names} share {percent(check['observed'])} of their first documents{most}; chance gives "
+        f"{percent(check['expected'])}, p {p_value(check['p'])}"
+    )
+
+
+def percent(share: float) -> str:
+    """As in "12.5 %"; two significant digits below 1 %."""
+    return f"{100 * share:.1f} %" if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"

@@ -1,0 +1,19 @@
+"""Text for any report, told by its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+FLOOR = "falsify-adapters.floor/"
+
+
+def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool, details: str = "auto") -> str:
+    """The report as text, ending in a newline. details: how much of each row of a gate is shown, see `render_gate`."""
+    if report["schema"].startswith(FLOOR):
+        from falsify_adapters.report.floor_text import render_floor
+
+        return render_floor(report, width=width, color=color, ascii_only=ascii_only)
+    from falsify_adapters.report.text import render_gate
+
+    return render_gate(report, width=width, color=color, ascii_only=ascii_only, details=details)
