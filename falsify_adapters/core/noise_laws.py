@@ -30,8 +30,8 @@ Mask = NDArray[np.bool_]
 _COUNTS = ("P", "R", "Rprec", "Success")
 _LCM_TO = 16  # 1/1, ..., 1/16 are multiples of 1/720720; from 17 on no grid of that kind fits into memory
 _ALONE = 2**14  # ranks looked at one by one; further ones in blocks, each under 1/512 of its rank long
-_DRAWS = 100_000  # values drawn per kind of query, at most, and at least
-_FEWEST = 200
+_DRAWS = 100_000  # values drawn per kind of query, at most
+_FEWEST = 200  # at least, and fewer where there are many kinds: it is the draws of all kinds together that count
 _BUDGET = 1_500_000  # judged documents placed at random per law of a mean
 _ENUMERATED = 2**15  # places of a single judged document that are listed instead of drawn
 _ROUNDS = 20  # of making weights fit and cutting off negative ones
@@ -120,10 +120,11 @@ class NoiseKinds:
         spread = floors.variance(self.measure, self.judgments, size, self.retrieved(size), self.inside)
         square = None if spread is None else spread + mean**2
         judged = [self._grades(kind) for kind in range(len(size))]
+        fewest = min(max(100 * _FEWEST // len(size), _FEWEST // 5), _FEWEST)
         out = []
         for kind, (n, m, grades) in enumerate(zip(size.tolist(), seen.tolist(), judged, strict=True)):
             draws = _BUDGET / len(size) / (1.0 + len(grades) * m / n)
-            value, weight, exact = self._given_count(kind, n, m, grades, int(min(max(draws, _FEWEST), _DRAWS)))
+            value, weight, exact = self._given_count(kind, n, m, grades, int(min(max(draws, fewest), _DRAWS)))
             if not exact:
                 moments = float(mean[kind]), None if square is None else float(square[kind])
                 weight = _with_moments(value, weight, moments)
