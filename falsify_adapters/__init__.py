@@ -6,13 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from falsify_adapters.check import gate as gate
+    from falsify_adapters.check_floor import floor as floor
     from falsify_adapters.report.data import GateReport as GateReport
+    from falsify_adapters.report.floor_data import FloorReport as FloorReport
+    from falsify_adapters.write_noise import write_noise as write_noise
 
 __version__ = "0.1.0"
-__all__ = ["GateReport", "__version__", "gate"]
+__all__ = ["FloorReport", "GateReport", "__version__", "floor", "gate", "write_noise"]
 
 # Public names and the modules they live in, loaded at first use: a bare import stays as cheap as numpy's.
-_WHERE = {"gate": "falsify_adapters.check", "GateReport": "falsify_adapters.report.data"}
+_WHERE = {
+    "gate": "falsify_adapters.check",
+    "floor": "falsify_adapters.check_floor",
+    "write_noise": "falsify_adapters.write_noise",
+    "GateReport": "falsify_adapters.report.data",
+    "FloorReport": "falsify_adapters.report.floor_data",
+}
 
 
 def __getattr__(name: str) -> Any:

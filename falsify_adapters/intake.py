@@ -12,7 +12,7 @@ from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.errors import InputError, OptionError
 from falsify_adapters.model import Pool, Run
 from falsify_adapters.pool import Entrant, PoolSpec, resolve
-from falsify_adapters.ranking import Coded, Duplicates, Ties, code_qrels, rank
+from falsify_adapters.ranking import Coded, Duplicates, Ties, code_qrels, no_run, rank
 from falsify_adapters.ranking_notes import some
 from falsify_adapters.textfile import lines
 
@@ -65,22 +65,25 @@ class Taken:
 
 
 def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progress) -> Taken:
-    """Read and rank. Raises FalsifyError, naming file, line and cure."""
+    """Read and rank; without runs ([]) as if one run had answered nothing. Raises FalsifyError, naming file, line and
+    cure."""
     from falsify_adapters.readers import read_qrels
 
     reader = None if how.input_format is None else registry.resolve("readers", how.input_format)
-    sources = several(runs)
+    sources = several(runs) if not isinstance(runs, list) or runs else []
     say("reading", 0, len(sources) + 1)
     judged = read_qrels(qrels, format=reader)
     coded = code_qrels(judged)
     if how.queries_file is not None:
-        coded = _only(coded, how.queries_file)
+        coded = only_queries(coded, how.queries_file)
     facts, entrants = [], []
     for n, source in enumerate(sources):
         say("reading", n + 1, len(sources) + 1)
         known, entrant = _enter(source, n, len(sources), coded, how, reader)
         facts.append(known)
         entrants.append(entrant)
+    if not sources:
+        facts, entrants = [RunFacts("", coded.path, None)], [Entrant(coded.path, coded, no_run(coded))]
     if how.chunks is not None:
         return _in_chunks(how, Taken(judged, coded, tuple(facts), tuple(entrants), (), ()))
     named = {name: partial(_pool_source, registry, name) for name in registry.names("pools")}
@@ -158,7 +161,7 @@ def _enter(source: Any, n: int, total: int, coded: Coded, how: Intake, reader: A
     return RunFacts(name, run.source.path, run.source.sha256), Entrant(run.source.path, coded, ranked)
 
 
-def _only(coded: Coded, path: str) -> Coded:
+def only_queries(coded: Coded, path: str) -> Coded:
     """The queries that a file names, one a line."""
     wanted = {line.split()[0] for _, line in lines(path, option="--queries-file")}
     if not wanted:

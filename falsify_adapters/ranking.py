@@ -160,6 +160,17 @@ def rank(
     )  # fmt: skip
 
 
+def no_run(coded: Coded) -> Ranked:
+    """A run that answers no query, for what needs a pool and no run."""
+    import polars as pl
+
+    n, none = coded.judgments.n_queries, np.zeros(0, np.int32)
+    ids = pl.Series("doc", [], dtype=pl.String)
+    nothing = np.zeros(n, np.int64)
+    lists = Lists(nothing, np.zeros(n + 1, np.int64), none, none, none, none, np.zeros(n, np.int32), False)
+    return Ranked(lists, nothing, coded.judgments.queries, (), ids, none, ids, ())
+
+
 def _in_documents(
     table: Table, run: Run, judgments: Judgments, ties: Ties, duplicates: Duplicates, depth: int | None, units: Units
 ) -> tuple[Table, tuple[pl.Series, Codes], list[Flag]]:

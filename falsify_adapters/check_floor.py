@@ -1,0 +1,274 @@
+"""The noise floor of a benchmark, and whether measured noise and a score stand as they should above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from falsify_adapters import __version__, noise_checks
+from falsify_adapters.check import check_options
+from falsify_adapters.core import noise
+from falsify_adapters.core.findings import gold_counts
+from falsify_adapters.errors import MeasureError, OptionError
+from falsify_adapters.intake import Intake, Progress, Taken, take_in, units_of
+from falsify_adapters.measures import KERNEL_FAMILIES, Measure, MeasureLike, parse, parse_many
+from falsify_adapters.noise_checks import Bench, Floor
+from falsify_adapters.pool import PoolSpec
+from falsify_adapters.report.floor_data import FloorReport
+
+if TYPE_CHECKING:
+    from falsify_adapters.model import Ints
+    from falsify_adapters.ranking import Duplicates, Ties
+    from falsify_adapters.registry import Registry
+    from falsify_adapters.units import Units
+
+Given = float | Mapping[str, float] | Sequence[str] | None
+WHOLE = np.iinfo(np.int64).max // 4  # a depth that no pool reaches
+
+
+def floor(
+    qrels: Any,
+    measures: Iterable[MeasureLike] | MeasureLike | None = None,
+    *,
+    pool: PoolSpec = "observed",
+    depth: int | None = None,
+    max_docs: int | None = None,
+    noise: Sequence[Any] = (),
+    measured: Given = None,
+    measured_seeds: int = 1,
+    run: Any = None,
+    score: Given = None,
+    candidates: Mapping[str, int] | None = None,
+    min_signal: float = 2.0,
+    min_headroom: float = 0.5,
+    check_alpha: float = 0.01,
+    ties: str = "trec",
+    queries: str = "judged",
+    queries_file: str | None = None,
+    rel: int = 1,
+    duplicates: str = "error",
+    drop_self: bool = False,
+    unit_sep: str | None = None,
+    unit_regex: str | None = None,
+    unit_map: str | None = None,
+    units: Units | None = None,
+    chunks: str | None = None,
+    input_format: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    registry: Registry | None = None,
+) -> FloorReport:
+    """What random ranking scores on a benchmark, exactly; and the checks of SPEC 6.
+
+    noise: runs of random vectors, pooled for Check 1; measured: their mean score instead, typed (a number for one
+    measure, {measure: value}, or "MEASURE=VALUE" texts), the mean of `measured_seeds` runs. run, or score: what is
+    held against the noise in Check 2; without either the ceiling stands in where noise was given. candidates: pool
+    sizes by unit, to be told apart. measures: those that `measured` and `score` name where None, else nDCG@10. Without
+    runs the whole pool is ranked, unless `depth` says otherwise. Raises FalsifyError.
+    """
+    check_options(
+        ties=ties, queries=queries, duplicates=duplicates, check_alpha=check_alpha, depth=depth, max_docs=max_docs,
+        seed=seed, measured_seeds=measured_seeds,
+    )  # fmt: skip
+    if len(_listed(noise)) and measured is not None:
+        raise OptionError("noise is given by runs and by numbers", where="--noise, --measured", legal="one of them")
+    if run is not None and score is not None:
+        raise OptionError("the score is given by a run and by a number", where="--run, --score", legal="one")
+    wanted = _wanted(measures, measured, score, rel)
+    typed, held = _values(measured, wanted, rel, "--measured"), _values(score, wanted, rel, "--score")
+    if registry is None:
+        from falsify_adapters.registry import Registry as Fresh
+
+        registry = Fresh()
+    runs = [*_listed(noise), *([] if run is None else [run])]
+    if queries == "both" and len(runs) > 1:
+        raise OptionError("several runs have several intersections with the qrels", where="--queries", legal="judged")
+    mapping = units or units_of(unit_sep, unit_regex, unit_map)
+    how = Intake(
+        pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
+        input_format, mapping, chunks,
+    )  # fmt: skip
+    taken = take_in(qrels, runs, how, registry, progress or (lambda *_: None))
+    n_noise = len(runs) - (run is not None)
+    bench = _bench(taken, n_noise, depth, seed)
+    sizes = dict(candidates or {})
+    if bench.chunks is not None and not sizes:
+        sizes = {"documents": bench.chunks.chunks.n_docs, "chunks": bench.chunks.chunks.n_chunks}
+    rows = [
+        _row(m, taken, bench, n_noise, run is not None, typed.get(m), held.get(m), measured_seeds, sizes,
+             (min_signal, min_headroom, check_alpha))
+        for m in wanted
+    ]  # fmt: skip
+    judged = taken.qrels
+    return FloorReport(
+        {
+            "schema": "falsify-adapters.floor/1",
+            "version": __version__,
+            "settings": {
+                "pool": int(pool) if isinstance(pool, Integral) else str(pool), "depth": depth, "max_docs": max_docs,
+                "chunks": chunks, "unit": "documents" if mapping is None else f"documents by {mapping.name}",
+                "check_alpha": check_alpha, "min_signal": min_signal, "min_headroom": min_headroom, "rel": rel,
+                "ties": ties, "queries": queries, "duplicates": duplicates, "drop_self": drop_self, "seed": seed,
+            },
+            "qrels": {
+                "path": judged.source.path, "sha256": judged.source.sha256,
+                "queries": taken.coded.judgments.n_queries, "judgments": len(taken.coded.judgments.doc),
+                "gold": int((taken.coded.judgments.grade >= 1).sum()),
+            },
+            "results": rows,
+        }
+    )  # fmt: skip
+
+
+def _listed(noise: Any) -> list[Any]:
+    return list(noise) if isinstance(noise, (list, tuple)) else [noise]
+
+
+def _wanted(
+    measures: Iterable[MeasureLike] | MeasureLike | None, measured: Given, score: Given, rel: int
+) -> tuple[Measure, ...]:
+    if measures is not None:
+        wanted = parse_many(measures, rel)
+    else:
+        named = [name for given in (measured, score) for name in _named(given)]
+        wanted = parse_many(named or "nDCG@10", rel)
+    for m in wanted:
+        if not m.has_kernel:
+            raise MeasureError(f"{m} has no formula for its floor", legal=", ".join(KERNEL_FAMILIES))
+    return wanted
+
+
+def _named(given: Given) -> list[str]:
+    if isinstance(given, Mapping):
+        return list(given)
+    if given is None or isinstance(given, (int, float)):
+        return []
+    return [text.partition("=")[0] for text in given]
+
+
+def _values(given: Given, wanted: Sequence[Measure], rel: int, option: str) -> dict[Measure, tuple[float, float]]:
+    """{measure: (value, half a unit of its last typed digit)}."""
+    if given is None:
+        return {}
+    if isinstance(given, (int, float)):
+        if len(wanted) != 1:
+            raise OptionError(f"{given!r} is one value for {len(wanted)} measures", where=option, legal="MEASURE=VALUE")
+        return {wanted[0]: (float(given), 0.0)}
+    texts = [f"{name}={value!r}" for name, value in given.items()] if isinstance(given, Mapping) else list(given)
+    out = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not np.isfinite(number):
+            raise OptionError(f"{text!r} is no measure with its value", where=option, legal="as in RR@10=0.0225")
+        measure = parse(name, rel=rel)
+        if measure not in wanted:
+            raise OptionError(
+                f"{measure} is not among the measures asked for", where=option, legal=", ".join(map(str, wanted))
+            )
+        mantissa, _, power = value.strip().lower().partition("e")
+        digits = len(mantissa.partition(".")[2]) - int(power or 0)
+        out[measure] = (number, 0.5 * 10.0**-digits if not isinstance(given, Mapping) else 0.0)
+    return out
+
+
+def _bench(taken: Taken, n_noise: int, depth: int | None, seed: int) -> Bench:
+    """The noise runs say how deep random lists are; without them `depth`, else the whole pool."""
+    base = taken.entrants[0]
+    judgments, chunks = base.coded.judgments, taken.chunks[0]
+    deep: Ints
+    if n_noise:
+        depths = np.stack([e.ranked.lists.depth for e in taken.entrants[:n_noise]])
+        deep = np.rint(depths.mean(axis=0)).astype(np.int64)
+    else:
+        deep = np.full(judgments.n_queries, WHOLE if depth is None else depth, np.int64)
+        if chunks is not None:
+            chunks = replace(chunks, depth=depth)
+    return Bench(judgments, taken.pools[0], deep, chunks, seed)
+
+
+def _row(
+    measure: Measure,
+    taken: Taken,
+    bench: Bench,
+    n_noise: int,
+    with_run: bool,
+    typed: tuple[float, float] | None,
+    held: tuple[float, float] | None,
+    seeds: int,
+    candidates: Mapping[str, int],
+    limits: tuple[float, float, float],
+) -> dict[str, Any]:
+    min_signal, min_headroom, alpha = limits
+    found = noise_checks.floor_of(measure, bench)
+    runs = noise_checks.scores(measure, taken.entrants[:n_noise])
+    value, rounding = (float(np.mean(runs)), 0.0) if runs else typed or (None, 0.0)
+    one = None
+    if value is not None:
+        one = noise_checks.check1(
+            measure, bench, found, value, len(runs) or seeds, alpha, candidates, rounding
+        ) | {"per_run": runs or None}  # fmt: skip
+    real = noise_checks.scores(measure, taken.entrants[n_noise:])[0] if with_run else held[0] if held else None
+    two = None
+    if real is not None or value is not None:
+        two = asdict(
+            noise.check2(
+                real, value, found.mean, found.ceiling, min_signal=min_signal, min_headroom=min_headroom
+            )
+        )  # fmt: skip
+    return _shown(measure, taken, bench, found) | {
+        "check1": one,
+        "check2": two,
+        "noise_overlap": noise_checks.overlap(measure, taken.entrants, _units(bench), alpha) if n_noise else None,
+    }
+
+
+def _units(bench: Bench) -> Ints:
+    """(Q,) how many things a random list is drawn from, in the units that are retrieved."""
+    if bench.chunks is None:
+        return bench.pool.size
+    return np.full(bench.judgments.n_queries, bench.chunks.chunks.n_chunks, np.int64)
+
+
+def _shown(measure: Measure, taken: Taken, bench: Bench, found: Floor) -> dict[str, Any]:
+    size, judgments = bench.pool.size, bench.judgments
+    one = int(size[0]) if (size == size[0]).all() else None
+    pool: dict[str, Any] = {"n": one, "source": bench.pool.source}
+    pool |= {} if one is not None else {"n_min": int(size.min()), "n_max": int(size.max())}
+    pool["n_chunks"] = None if bench.chunks is None else bench.chunks.chunks.n_chunks
+    gold = gold_counts(measure, judgments)
+    inside = bench.pool.inside
+    level = judgments.grade >= (1 if measure.graded else measure.rel)
+    total, here = int(level.sum()), int((level if inside is None else level & inside).sum())
+    flags = [*taken.qrels.flags, *(f for e in taken.entrants for f in e.ranked.flags)]
+    shown = [{"code": f.code, "message": f.message} for f in dict.fromkeys(flags)]
+    if bench.pool.source == "observed":
+        shown.append(
+            {
+                "code": "pool_observed",
+                "message": f"N = {int(size.max(initial=0))} counts only documents seen in qrels and runs; the "
+                "collection is larger, so the floor shown is too high. Give --pool N.",
+            }
+        )
+    if here < total:
+        shown.append(
+            {
+                "code": "gold_outside_pool",
+                "message": f"{total - here} of {total} gold documents lie outside the pool: no system can reach them.",
+            }
+        )
+    deepest = int(np.minimum(bench.depth, size).max(initial=0))
+    return {
+        "measure": str(measure), "pool": pool, "depth": None if (bench.depth >= size).all() else deepest,
+        "expected": found.mean, "sd": found.sd, "method": found.method, "uniform": found.uniform,
+        "ceiling": found.ceiling, "headroom": found.ceiling - found.mean,
+        "gold": {"total": total, "in_pool": here, "queries_without": int((gold == 0).sum())},
+        "per_query": {"min": float(found.per_query.min()), "max": float(found.per_query.max())}, "flags": shown,
+    }  # fmt: skip
