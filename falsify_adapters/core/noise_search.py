@@ -61,7 +61,7 @@ class PoolSearch:
         floor = self.least if self.kinds.shared is None else float(self.kinds.least.max()) / self.kinds.size[0]
         if self.measured <= 0.0 or over(floor) < 0.0:
             return None
-        found = _last(over, 1.0, floor, self.most)
+        found = _last(over, 1.0, floor, self.most, within=1e-12)
         return None if found is None or found >= self.most else found
 
     def interval(self, near: float | None) -> Scales | None:
@@ -114,8 +114,13 @@ class PoolSearch:
         return near if abs(end - near) < 2e-4 * end and self.fits(near) else inward(end)
 
 
-def _last(falling: Callable[[float], float], near: float, low: float, high: float) -> float | None:
-    """The largest x in [low, high] at which a falling function is above 0; None where it is nowhere."""
+def _last(
+    falling: Callable[[float], float], near: float, low: float, high: float, within: float = 5e-5
+) -> float | None:
+    """The largest x in [low, high] at which a falling function is above 0, found from `near`; None where it is nowhere.
+
+    within: the relative error of x.
+    """
     from scipy.optimize import brentq
 
     a = b = min(max(near, low), high)
@@ -130,7 +135,7 @@ def _last(falling: Callable[[float], float], near: float, low: float, high: floa
             if a <= low:
                 return None
             a, b, step = max(a / step, low), a, step**1.5
-    root = brentq(lambda t: falling(math.exp(t)), math.log(a), math.log(b), xtol=5e-5, rtol=1e-12)
+    root = brentq(lambda t: falling(math.exp(t)), math.log(a), math.log(b), xtol=within, rtol=1e-12)
     return math.exp(root)
 
 
