@@ -283,28 +283,29 @@ def resampled_gaps(
     own: Sequence[float],
     top: float,
     null: Callable[[Sequence[float]], float],
-    expected: Sequence[float],
+    held: float | None,
     scale: float,
     n_boot: int,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Gaps:
-    """delta* = scale [sum e_i S_ii - null(v) sum e_i + a worst + b best]/(sum e_i + a + b), the random numbers drawn as
-    the code does; worst = -max, best = H - min of what queries with gold expect under the null."""
+    """delta* = scale [(sum e_i S_ii + b H)/(sum e_i + a + b) - null], the random numbers drawn as the code does. The
+    null is null(v), and for the deciding ends `held` where there is one."""
     halves, ones, weights = rng.spawn(3)
     half, one = halves.standard_gamma(0.5, (n_boot, 2)), ones.standard_exponential((n_draws, 2))
-    worst, best = -max(expected), top - min(expected)
     out = Gaps([], [], [])
     for t in range(n_draws):
         e = weights.standard_exponential(len(own)).tolist()
         total = sum(e)
-        gap = sum(w * s for w, s in zip(e, own, strict=True)) - null([w / total for w in e]) * total
+        real = sum(w * s for w, s in zip(e, own, strict=True))
+        under = null([w / total for w in e])
         if t < n_boot:
             a, b = half[t].tolist()
-            out.even.append(scale * (gap + a * worst + b * best) / (total + a + b))
+            out.even.append(scale * ((real + b * top) / (total + a + b) - under))
         a, b = one[t].tolist()
-        out.low.append(scale * (gap + a * worst) / (total + a))
-        out.high.append(scale * (gap + b * best) / (total + b))
+        under = under if held is None else held
+        out.low.append(scale * (real / (total + a) - under))
+        out.high.append(scale * ((real + b * top) / (total + b) - under))
     return out
 
 

@@ -58,15 +58,14 @@ def test_resampled_gaps_equal_the_loops(dense: int, monkeypatch: pytest.MonkeyPa
         target, s = target_of(measure, qrels, run), cross(measure, qrels, run)
         own = [s[q, q] for q in sorted(qrels)]
         floor = target.fixed["C"].tolist()
-        others = [sum(s[i, j] for j in sorted(qrels) if j != i) / 6 for i in sorted(qrels)]
-        ways: dict[str, tuple[Callable[[list[float]], float], list[float], float]] = {
-            "A": (paired_null(s, sorted(qrels)), others, 1 - 1 / 7),
-            "C": (lambda v, floor=floor: sum(w * m for w, m in zip(v, floor, strict=True)), floor, 1.0),
-            "Z": (lambda _: 0.0, [0.0] * 7, 1.0),
+        ways: dict[str, tuple[Callable[[list[float]], float], float | None, float]] = {
+            "A": (paired_null(s, sorted(qrels)), None, 1 - 1 / 7),
+            "C": (lambda v, floor=floor: sum(w * m for w, m in zip(v, floor, strict=True)), sum(floor) / 7, 1.0),
+            "Z": (lambda _: 0.0, 0.0, 1.0),
         }
         assert set(gaps) == set(ways)
-        for name, (null, m, scale) in ways.items():
-            expected = resampled_gaps(own, target.top, null, m, scale, 90, 150, np.random.default_rng(5))
+        for name, (null, held, scale) in ways.items():
+            expected = resampled_gaps(own, target.top, null, held, scale, 90, 150, np.random.default_rng(5))
             np.testing.assert_allclose(gaps[name].even, expected.even, rtol=0, atol=1e-12)
             np.testing.assert_allclose(gaps[name].low, expected.low, rtol=0, atol=1e-12)
             np.testing.assert_allclose(gaps[name].high, expected.high, rtol=0, atol=1e-12)

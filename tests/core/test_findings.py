@@ -411,7 +411,7 @@ def test_gold_outside_pool() -> None:
 def test_few_queries() -> None:
     four, five = own_gold(4), own_gold(5)
     found = judged(make_case(Measure("RR"), four, lists_of(four, 1), 500))
-    assert message(found, "few_queries").startswith("4 queries are too few for any interval (at least 5)")
+    assert message(found, "few_queries").startswith("Too few queries for any interval: 4, and at least 5")
     assert found.verdict == "UNDER-NS"
     assert found.queries_needed is None
     assert all(null.ci is None and null.ci95 is None for null in found.nulls.values())
@@ -435,9 +435,7 @@ def test_one_query_with_gold_cannot_be_dealt_another_gold_set() -> None:
     assert "Only one of 10 queries has gold" in message(found, "few_queries")
     assert found.nulls["A"].ci is None
     assert found.nulls["C"].ci is not None
-    # Null B deals the only gold set to its own query: no gap over it can be had.
-    assert found.nulls["B"].verdict == "fail"
-    assert "cannot_pass" in codes(found)
+    assert found.verdict == "UNDER-NS"
 
 
 def test_no_gold_at_all_is_no_verdict_on_the_system() -> None:
