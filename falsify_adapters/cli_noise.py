@@ -34,7 +34,7 @@ def noise(
     DIR/noise-seed0.run and so on, in TREC format, the same for the same seed. Push them through your own scorer:
     what it gives should be the floor, and `falsify-adapters floor --measured` says whether it is.
     """
-    from falsify_adapters.check_floor import write_noise
+    from falsify_adapters.noise_runs import write_noise
 
     written = write_noise(
         qrels, pool=pool, chunks=chunks, depth=depth, seeds=seeds, seed=seed, output=output, queries_file=queries_file

@@ -17,6 +17,7 @@ from falsify_adapters.core.cross import Grade, gold_level, lowest_grade, own_hit
 from falsify_adapters.core.gate import ideal_values, kernel_grade, own_values
 from falsify_adapters.core.kernels import Hits
 from falsify_adapters.errors import BackendError, FalsifyError
+from falsify_adapters.measures import sight
 from falsify_adapters.model import Flag, Floats, Ints, Judgments, Lists, Pool
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _some_own(measure: Measure, judgments: Judgments, lists: Lists, grade: Grade
 
 def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, traits: Traits) -> Grade:
     """Grade hits by asking the backend, one pseudo-query per pair."""
-    low = lowest_grade(measure)
+    low, seen_to = lowest_grade(measure), sight(measure)
     grades = [judgments.grade[a:b] for a, b in zip(judgments.start[:-1], judgments.start[1:], strict=True)]
     # A kernel family cannot tell a document judged below its level from an unjudged one: such rows are left out.
     seen = [g[g >= low].tolist() for g in grades]
@@ -116,8 +117,8 @@ def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, trai
 
     def grade(hits: Hits, owner: Ints, length: Ints) -> Floats:
         keep = hits.grade >= low
-        if measure.cutoff is not None and not traits.whole:
-            keep &= hits.rank <= measure.cutoff
+        if seen_to is not None:
+            keep &= hits.rank <= seen_to
         pair, rank, value = hits.pair[keep], hits.rank[keep], hits.grade[keep]
         begin = np.searchsorted(pair, np.arange(len(owner) + 1))
         out = np.zeros(len(owner))
@@ -131,8 +132,8 @@ def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, trai
             if not gold[q] or not length[p] or (traits.zero and not places):
                 continue  # 0 by definition
             n = int(length[p])
-            if measure.cutoff is not None and not traits.whole:
-                n = min(n, measure.cutoff)
+            if seen_to is not None:
+                n = min(n, seen_to)
             if not traits.whole and traits.zero:
                 n = min(n, places[-1])
             judged = dict(zip(code.of(places), values, strict=True))

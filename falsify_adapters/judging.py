@@ -15,7 +15,7 @@ from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.core.cross import CrossScores, Grade
 from falsify_adapters.core.gate import examine
 from falsify_adapters.core.nulls import NullScores
-from falsify_adapters.errors import MeasureError
+from falsify_adapters.errors import FalsifyError, MeasureError, OptionError, PluginError
 from falsify_adapters.grading import Traits, grade_run
 from falsify_adapters.measures import Measure, looks_to, zero_without_gold
 from falsify_adapters.model import Flag, Floats
@@ -104,7 +104,20 @@ def _extra(null: ExtraNull, measure: Measure, task: Task, grade: Grade) -> Extra
     from falsify_adapters.offers import NullInput
 
     def scores(cross: CrossScores, n_draws: int, rng: np.random.Generator) -> NullScores:
-        return null.scores(NullInput(measure, task.judgments, task.lists, task.pool, cross, grade), n_draws, rng)
+        given = NullInput(measure, task.judgments, task.lists, task.pool, cross, grade)
+        try:
+            found = null.scores(given, n_draws, rng)
+        except FalsifyError:
+            raise
+        except Exception as error:  # a stranger's code may raise anything, and its name is what helps
+            raise PluginError(f"null {null.name} fails on {measure}: {type(error).__name__}: {error}") from error
+        fits = np.shape(found.per_query) == (task.judgments.n_queries,) and np.isfinite(found.per_query).all()
+        if not (fits and 0.0 <= found.mean <= 1.0 and len(found.draws) == n_draws):
+            raise PluginError(
+                f"null {null.name} gives no usable scores for {measure}",
+                legal=f"{task.judgments.n_queries} finite expectations, a mean in [0, 1] and {n_draws} draws",
+            )
+        return found
 
     return scores
 
@@ -121,8 +134,17 @@ def answers(tasks: Sequence[Task], jobs: int) -> Iterable[list[Answer]]:
         yield from map(answer, tasks)
         return
     import multiprocessing
+    import pickle
     from concurrent.futures import ProcessPoolExecutor
 
+    try:
+        pickle.dumps(tasks[0].plans)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise OptionError(
+            f"a measure or null cannot be sent to another process: {error}",
+            where="--jobs",
+            legal="1, or plugins whose functions are module-level names",
+        ) from None
     # Spawned, not forked: polars and BLAS hold threads, and a forked thread pool deadlocks.
     with ProcessPoolExecutor(min(jobs, len(tasks)), multiprocessing.get_context("spawn")) as workers:
         yield from workers.map(answer, tasks)

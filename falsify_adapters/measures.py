@@ -171,6 +171,12 @@ def looks_to(measure: Measure) -> str:
     return LAST_JUDGED if judged_only else family.tail
 
 
+def sight(measure: Measure) -> int | None:
+    """The rank behind which no document can move the value, None where every rank may: a cutoff counts from the top of
+    the list only for measures that do not leave documents out before they cut (judged_only does; a plugin's may)."""
+    return measure.cutoff if looks_to(measure) == AT_CUTOFF else None
+
+
 def _is_object(given: object) -> bool:
     return isinstance(getattr(given, "NAME", None), str) and isinstance(getattr(given, "params", None), dict)
 

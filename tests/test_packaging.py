@@ -43,10 +43,14 @@ MAY_IMPORT = {
     "remarks": BASE | {"core", "pool", "ranking"},
     "judging": BASE | {"core", "grading", "adapters", "hooks", "registry"},
     "intake": BASE | {"collection", "core", "hooks", "pool", "ranking", "readers", "registry", "textfile", "units"},
-    "check": BASE | STEPS | {"intake"} | {"core", "hooks", "adapters", "registry", "data", "report", "package"},
+    "noise": BASE | {"core", "intake", "pool", "ranking", "readers"},
+    "check": BASE
+    | STEPS
+    | {"intake", "noise"}
+    | {"core", "hooks", "adapters", "registry", "data", "report", "package"},
     "demo": BASE | {"check", "report"},
-    "cli": BASE | {"report", "hooks", "registry", "check", "demo", "package"},
-    "package": {"errors", "measures", "model", "check", "data", "registry"},
+    "cli": BASE | {"report", "hooks", "registry", "check", "demo", "noise", "package"},
+    "package": {"errors", "measures", "model", "check", "data", "noise", "registry"},
 }
 # The root holds the version, and its public names are loaded on demand: it is no step back for those who read it.
 ON_DEMAND = {"package"}
@@ -67,7 +71,7 @@ def room(dotted: str) -> str:
     parts = dotted.split(".")[1:]
     if not parts:
         return "package"
-    if parts[:2] == ["report", "data"]:
+    if parts[:2] in (["report", "data"], ["report", "floor_data"]):
         return "data"
     return ROOM_OF_FILE.get(parts[0], parts[0].split("_")[0])
 

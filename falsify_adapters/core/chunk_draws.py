@@ -40,7 +40,8 @@ def simulate(
         raise OptionError(f"depth_chunks is {depth_chunks}", legal="0 or more, or None for all chunks")
     length = chunks.n_docs if depth_chunks is None else min(depth_chunks, chunks.n_docs)
     blocks = _draws(measure, judgments, chunks, weight, depth_chunks, n_draws, rng)
-    return simulated(blocks, grade, judgments, np.full(judgments.n_queries, length), n_draws)
+    per_query, per_draw, _ = simulated(blocks, grade, judgments, np.full(judgments.n_queries, length), n_draws)
+    return per_query, per_draw
 
 
 def _draws(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from falsify_adapters.core.kernels import Hits, relevant_from
-from falsify_adapters.measures import Measure
+from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Floats, Ints, Judgments, Lists
 
 LOWEST_GRADE = -(2**30)
@@ -64,10 +64,9 @@ def lowest_grade(measure: Measure) -> int:
 
 
 def visible(measure: Measure, lists: Lists) -> NDArray[np.bool_]:
-    """(H,) the rows of the lists inside the measure's cutoff."""
-    if measure.cutoff is None:
-        return np.ones(len(lists.rank), bool)
-    return np.asarray(lists.rank <= measure.cutoff)
+    """(H,) the rows of the lists that the measure can see."""
+    k = sight(measure)
+    return np.ones(len(lists.rank), bool) if k is None else np.asarray(lists.rank <= k)
 
 
 def own_hits(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[Hits, Ints]:

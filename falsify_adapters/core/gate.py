@@ -27,7 +27,7 @@ from falsify_adapters.core.cross import (
 from falsify_adapters.core.findings import conclude, null_verdict
 from falsify_adapters.core.kernels import Hits, evaluate, gold_stats
 from falsify_adapters.core.nulls import GoldSets, NullScores
-from falsify_adapters.measures import Measure
+from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Floats, Ints, Judgments, Lists, Pool
 
 
@@ -169,7 +169,7 @@ def _result(
         float(case.grade(hits, everyone, lists.depth).mean()) for hits in orders.tie_extremes(measure, judgments, lists)
     )
     popular = case.grade(orders.popularity_hits(measure, judgments, lists), everyone, lists.depth)
-    within = np.minimum(lists.depth, measure.cutoff) if measure.cutoff is not None else lists.depth
+    within = np.minimum(lists.depth, sight(measure) or lists.depth)
     result = GateResult(
         measure=measure,
         score=score,
@@ -195,7 +195,7 @@ def _judged_share(measure: Measure, judgments: Judgments, lists: Lists) -> float
     """Judged@k: the share of the first k documents (10 where the measure has no cutoff) that have any judgment, mean
     over the queries that the run answers."""
     k = measure.cutoff or 10
-    hits, _ = own_hits(replace(measure, cutoff=k), judgments, lists)
+    hits, _ = own_hits(Measure("P", k), judgments, lists)
     shown = np.minimum(lists.depth, k)
     answered = shown > 0
     share = np.bincount(hits.pair, minlength=judgments.n_queries)[answered] / shown[answered]
@@ -217,7 +217,7 @@ def _random_retrieval(case: Case, n_draws: int, rng: Generator) -> NullScores:
 def _same_lists(measure: Measure, lists: Lists) -> bool:
     """Whether every query has one and the same list, as far as the measure looks and the qrels can tell. Of lists
     without a judged document they can tell nothing."""
-    k = measure.cutoff or int(lists.depth.max(initial=0))
+    k = sight(measure) or int(lists.depth.max(initial=0))
     shown = np.minimum(lists.depth, k)
     if len(shown) < 2 or (shown != shown[0]).any() or not shown[0]:
         return False

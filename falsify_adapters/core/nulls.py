@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from falsify_adapters.core import sampling
 from falsify_adapters.core.cross import CrossScores, Grade, gold_level, lowest_grade
 from falsify_adapters.core.kernels import Hits
-from falsify_adapters.measures import Measure
+from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Floats, Ints, Judgments, Lists
 
 DENSE = 2048  # up to this many queries S is held as a full matrix
@@ -117,18 +117,25 @@ def _dealt_scores(cross: CrossScores, gold: GoldSets, dealt: NDArray[np.signedin
 
 
 def simulated(
-    blocks: Iterator[tuple[Ints, Hits]], grade: Grade, judgments: Judgments, depth: Ints, n_draws: int
-) -> tuple[Floats, Floats]:
-    """Grade drawn hits: (Q,) mean per query, (B,) mean score per draw."""
+    blocks: Iterator[tuple[Ints, Hits]],
+    grade: Grade,
+    judgments: Judgments,
+    depth: Ints,
+    n_draws: int,
+    exact: NDArray[np.bool_] | None = None,
+) -> tuple[Floats, Floats, Floats]:
+    """Grade drawn hits: (Q,) mean per query, (B,) mean score per draw, and that of the queries that are not `exact`."""
     n = judgments.n_queries
     bare = without_hits(grade, depth)
-    per_query, per_draw = np.zeros(n), np.zeros(n_draws)
+    per_query, per_draw, rest = np.zeros(n), np.zeros(n_draws), np.zeros(n_draws)
     for cell, hits in blocks:
         owner = cell % n
         gain = grade(hits, owner, depth[owner]) - bare[owner]
         per_query += np.bincount(owner, gain, minlength=n)
         per_draw += np.bincount(cell // n, gain, minlength=n_draws)
-    return bare + per_query / n_draws, bare.mean() + per_draw / n
+        if exact is not None:
+            rest += np.bincount(cell // n, gain * ~exact[owner], minlength=n_draws)
+    return bare + per_query / n_draws, bare.mean() + per_draw / n, rest / n
 
 
 def without_hits(grade: Grade, depth: Ints) -> Floats:
@@ -146,15 +153,13 @@ def drawn_labels(
     Judgments below the gold level, where the measure looks at them, stay in place.
     """
     low, lowest = gold_level(measure), lowest_grade(measure)
-    per_query, per_draw = simulated(iter([drawn]), grade, judgments, lists.depth, n_draws)
     gold = np.bincount(judgments.query[judgments.grade >= low], minlength=judgments.n_queries)
-    exact = gold <= 1
-    if lowest < low:
-        exact = gold < 1
-    elif exact.any():
+    exact = gold < 1 if lowest < low else gold <= 1
+    per_query, per_draw, rest = simulated(iter([drawn]), grade, judgments, lists.depth, n_draws, exact)
+    if lowest >= low and exact.any():
         per_query[exact] = _single_label(judgments, lists, grade, low, exact)[exact]
     mean = float(per_query.sum() / judgments.n_queries)
-    se = 0.0 if exact.all() or n_draws < 2 else float(per_draw.std(ddof=1) / np.sqrt(n_draws))
+    se = 0.0 if exact.all() or n_draws < 2 else float(rest.std(ddof=1) / np.sqrt(n_draws))
     return NullScores(per_query, mean, se, per_draw)
 
 
@@ -192,6 +197,8 @@ def random_draws(
         for a, b in zip(judgments.start[:-1], judgments.start[1:], strict=True)
     ]
     reach = np.minimum(depth, size)
-    shown = reach if measure.cutoff is None else np.minimum(reach, measure.cutoff)
+    k = sight(measure)
+    shown = reach if k is None else np.minimum(reach, k)
     blocks = sampling.random_lists(grades, size, shown, n_draws, rng)
-    return simulated(blocks, grade, judgments, reach, n_draws)
+    per_query, per_draw, _ = simulated(blocks, grade, judgments, reach, n_draws)
+    return per_query, per_draw

@@ -12,7 +12,8 @@ import numpy as np
 from falsify_adapters import __version__
 from falsify_adapters.core.case import GateResult, NullResult
 from falsify_adapters.errors import OptionError
-from falsify_adapters.model import Codes, Floats, Ints
+from falsify_adapters.measures import Measure, parse
+from falsify_adapters.model import Codes, Flag, Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,6 +50,14 @@ class Entry:
     depth: Ints = field(repr=False)
     pool_size: Ints = field(repr=False)
     pool_source: str = ""
+
+    @property
+    def measure(self) -> Measure:
+        return self.result.measure
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        return self.result.flags
 
     @property
     def verdict(self) -> str:
@@ -99,7 +108,7 @@ class Entry:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GateReport:
     """The gate's answer for every run and measure, in the order asked for."""
 
@@ -118,15 +127,29 @@ class GateReport:
 
     def __getitem__(self, key: Any) -> Entry:
         """The entry of a measure in any spelling, or of (run, measure). Raises KeyError naming what there is."""
-        from falsify_adapters.measures import parse
-
         run, measure = key if isinstance(key, tuple) else (None, key)
-        wanted = str(parse(measure))
-        found = [e for e in self.entries if str(e.result.measure) == wanted and run in (None, e.run, e.path)]
+        named = [e for e in self.entries if run in (None, e.run, e.path)]
+        found = [e for e in named if str(e.measure) == str(measure)]
+        if not found:
+            families = {e.measure.family for e in self.entries}
+            wanted = parse(measure, rel=self.settings.get("rel", 1), known=families.__contains__)
+            found = [e for e in named if e.measure == wanted]
         if len(found) == 1:
             return found[0]
-        there = ", ".join(f"({e.run!r}, {str(e.result.measure)!r})" for e in self.entries)
+        there = ", ".join(f"({e.run!r}, {str(e.measure)!r})" for e in self.entries)
         raise KeyError(f"{key!r} names {len(found)} of the entries: {there}")
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __repr__(self) -> str:
+        return f"<GateReport {self.verdict}: {len(self)} results>"
+
+    def __str__(self) -> str:
+        """The table, as on a terminal."""
+        from falsify_adapters.report.text import render_gate
+
+        return render_gate(self.to_dict(), width=80, color=False, ascii_only=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, numbers unrounded (INTERFACE.md, "JSON")."""
@@ -142,7 +165,7 @@ class GateReport:
         }  # fmt: skip
 
     def to_frame(self) -> pl.DataFrame:
-        """One row per run and measure."""
+        """One row per run and measure: scores, per null its mean, gap, printed interval, p and verdict, flags."""
         import polars as pl
 
         rows = []
@@ -153,7 +176,12 @@ class GateReport:
                 "ceiling": r.ceiling, "chance_corrected": r.chance_corrected,
             }  # fmt: skip
             for name, null in r.nulls.items():
-                row |= {f"null_{name}": null.mean, f"delta_{name}": null.delta}
+                low, high = null.ci95 or (None, None)
+                row |= {
+                    f"null_{name}": null.mean, f"delta_{name}": null.delta, f"ci95_low_{name}": low,
+                    f"ci95_high_{name}": high, f"p_{name}": null.p, f"verdict_{name}": null.verdict,
+                }  # fmt: skip
+            row |= {"queries_needed": r.queries_needed, "flags": [f.code for f in r.flags]}
             rows.append(row)
         return pl.DataFrame(rows)
 

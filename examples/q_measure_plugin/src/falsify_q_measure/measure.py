@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from falsify_adapters.measure_names import OPTIONAL, Family, Param
+from falsify_adapters.measure_names import LAST_JUDGED, OPTIONAL, Family, Param
 from falsify_adapters.measures import Measure
 from falsify_adapters.offers import MeasureSpec
 
@@ -26,6 +26,8 @@ FAMILY = Family(
     "Mean over gold documents of (C(r) + beta cg(r)) / (r + beta cgI(r)) at their ranks r.",
     cutoff=OPTIONAL,
     params={"beta": Param(float, 0.0, default=1.0)},
+    zero_without_gold=True,  # so that only lists and gold sets that overlap are graded
+    tail=LAST_JUDGED,
 )
 
 
