@@ -5,16 +5,16 @@ from __future__ import annotations
 import click
 
 from falsify_adapters.cli_common import show_lines
-from falsify_adapters.cli_options import AtLeast, seed_option
+from falsify_adapters.cli_options import AtLeast
 
 
 @click.command(context_settings={"show_default": True})
 @click.argument("qrels")
-@click.option("--pool", metavar="FILE", help="Ids of the collection, one a line or JSON Lines, or candidates:FILE.")
-@click.option("--chunks", metavar="FILE", help="Chunk ids of the collection: the runs then rank chunks.")
+@click.option("--pool", metavar="FILE", help="Document ids of the collection, one a line or JSON Lines.")
+@click.option("--chunks", metavar="FILE", help="Chunk ids of the collection instead: the runs then rank chunks.")
 @click.option("--depth", metavar="K", type=AtLeast(1), default=1000, help="Ids a query.")
-@click.option("--seeds", metavar="S", type=AtLeast(1), default=5, help="How many runs.")
-@seed_option
+@click.option("--seeds", metavar="S", type=AtLeast(1), default=5, help="How many runs, one a seed.")
+@click.option("--seed", metavar="N", type=AtLeast(0), default=0, help="Seed of the first run; the next has the next.")
 @click.option("--queries-file", metavar="FILE", help="Only the queries in FILE, one id a line.")
 @click.option("-o", "--output", metavar="DIR", default=".", help="Folder for the runs.")
 @click.option("--quiet", is_flag=True, help="Do not list what was written.")

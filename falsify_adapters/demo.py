@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from falsify_adapters.model import Floats, Ints
 
 QUERIES, DOCUMENTS, GOLD, CANDIDATES, SEED = 20, 200, 5, 8, 25
+CHUNKS, NOISE_RUNS, DEPTH = 5 * DOCUMENTS, 10, 10
 MEASURE = "RR@10"
 SYSTEMS = ("good", "random", "popularity")
 
@@ -26,16 +27,18 @@ SYSTEMS = ("good", "random", "popularity")
 class Benchmark:
     """Qrels and runs as dicts, as anyone would write them by hand.
 
-    pool: the number of documents, or "run" where each query's own list is its candidate pool.
+    noise: runs of random scores over the same documents, the first 10 of each list; pool: the number of documents, or
+    "run" where each query's own list is its candidate pool.
     """
 
     title: str
     qrels: dict[str, dict[str, int]]
     runs: dict[str, dict[str, dict[str, float]]]
+    noise: list[dict[str, dict[str, float]]]
     pool: int | str
 
 
-def benchmarks(seed: int = SEED) -> tuple[Benchmark, Benchmark]:
+def benchmarks(seed: int = SEED) -> tuple[Benchmark, ...]:
     """The sound benchmark and the broken one, the same for the same seed."""
     rng = np.random.default_rng(seed)
     weight = 1.0 / np.arange(1, DOCUMENTS + 1)  # a few documents answer many queries, as in real collections
@@ -52,9 +55,14 @@ def benchmarks(seed: int = SEED) -> tuple[Benchmark, Benchmark]:
     everything = np.tile(np.arange(DOCUMENTS), (QUERIES, 1))
     others = [rng.choice(np.flatnonzero(~relevant[i]), CANDIDATES - GOLD, replace=False) for i in range(QUERIES)]
     few = np.concatenate([gold, np.array(others)], axis=1)
-    return (
-        Benchmark(f"a pool of {DOCUMENTS} documents", qrels, _runs(scores, everything), DOCUMENTS),
-        Benchmark(f"a pool of {CANDIDATES} candidates a query", qrels, _runs(scores, few), "run"),
+    other = np.random.default_rng([seed, 2])
+    noise = [other.random((QUERIES, DOCUMENTS)) for _ in range(NOISE_RUNS)]
+    return tuple(
+        Benchmark(title, qrels, _runs(scores, ids), [_run(table, _first(table, ids)) for table in noise], pool)
+        for title, ids, pool in (
+            (f"a pool of {DOCUMENTS} documents", everything, DOCUMENTS),
+            (f"a pool of {CANDIDATES} candidates a query", few, "run"),
+        )
     )
 
 
@@ -63,12 +71,16 @@ def _doc(number: int) -> str:
 
 
 def _runs(scores: Mapping[str, Floats], candidates: Ints) -> dict[str, dict[str, dict[str, float]]]:
-    return {
-        name: {
-            f"q{i + 1}": {_doc(j): float(table[i, j]) for j in sorted(candidates[i].tolist())} for i in range(QUERIES)
-        }
-        for name, table in scores.items()
-    }
+    return {name: _run(table, candidates) for name, table in scores.items()}
+
+
+def _run(table: Floats, candidates: Ints) -> dict[str, dict[str, float]]:
+    return {f"q{i + 1}": {_doc(j): float(table[i, j]) for j in sorted(candidates[i].tolist())} for i in range(QUERIES)}
+
+
+def _first(table: Floats, candidates: Ints) -> Ints:
+    order = np.argsort(-np.take_along_axis(table, candidates, axis=1), axis=1)[:, :DEPTH]
+    return np.take_along_axis(candidates, order, axis=1)
 
 
 def results(seed: int = SEED) -> dict[str, dict[str, Any]]:
@@ -84,8 +96,29 @@ def results(seed: int = SEED) -> dict[str, dict[str, Any]]:
     return out
 
 
+def checks(seed: int = SEED) -> dict[str, dict[str, Any]]:
+    """One row of `floor` each: the sound benchmark, the broken one, and the sound one with N counted in chunks."""
+    from falsify_adapters.check_floor import floor
+
+    sound, broken = benchmarks(seed)
+    sizes = {"chunks": CHUNKS, "documents": DOCUMENTS}
+    asked: dict[str, tuple[Benchmark, int | str, dict[str, int] | None]] = {
+        f"{DOCUMENTS} documents": (sound, sound.pool, None),
+        f"{CANDIDATES} candidates": (broken, broken.pool, None),
+        f"{CHUNKS} chunks": (sound, CHUNKS, sizes),  # the bug: documents are scored
+    }
+    out = {}
+    for name, (bench, pool, candidates) in asked.items():
+        made = floor(
+            bench.qrels, MEASURE, pool=pool, noise=bench.noise, run=bench.runs["good"], candidates=candidates
+        ).to_dict()
+        out[name] = made["results"][0]
+    return out
+
+
 def run_demo() -> list[str | Text]:
     """The lines that the command prints."""
+    from falsify_adapters.report.floor_text import implied, one_line_each
     from falsify_adapters.report.text import summary_lines
 
     lines: list[str | Text] = [
@@ -98,8 +131,13 @@ def run_demo() -> list[str | Text]:
     (_, sound), (_, broken) = found.items()
     clean = {row["run"]: row for row in sound["results"]}
     few = {row["run"]: row for row in broken["results"]}
+    floors = checks()
+    *_, units = floors.values()
     return [
         *lines,
+        "",
+        f"The noise floor: {NOISE_RUNS} runs of random scores, and the good system above them",
+        *one_line_each("N counts", floors),
         "",
         "What to see",
         "* 200 documents: the good system is far above all four nulls. The random one is",
@@ -110,4 +148,9 @@ def run_demo() -> list[str | Text]:
         f"  good system's {few['good']['score']:.3f} stays as undecided as the random one's "
         f"{few['random']['score']:.3f}.",
         "* Queries, gold and systems are the same in both. Only the pool is not.",
+        "* Check 1 asks whether noise scores what probability says. It does over 8",
+        "  candidates too; Check 2 asks for room above that, and there is none.",
+        f"* Count N in chunks where documents are scored, and noise is {units['check1']['ratio']:.1f} times too good:",
+        f"  it {implied(units, '99 %')[0]};",
+        f"  {implied(units, '99 %')[1]}.",
     ]

@@ -48,9 +48,11 @@ class Library:
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> Library:
-    fake, module = Library(), types.ModuleType("falsify_adapters.check_floor")
-    module.floor, module.write_noise = fake.floor, fake.write_noise  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "falsify_adapters.check_floor", module)
+    fake = Library()
+    for name, function in (("check_floor", fake.floor), ("noise_runs", fake.write_noise)):
+        module = types.ModuleType(f"falsify_adapters.{name}")
+        setattr(module, function.__name__, function)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     return fake
 
 

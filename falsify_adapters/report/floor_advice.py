@@ -54,7 +54,7 @@ def _wrong_unit(row: Mapping[str, Any]) -> str:
         return ""
     named = [candidate["unit"] for candidate in candidates if candidate["n"] == n]
     counted = f"N = {n} counts {named[0]}" if named else f"N = {n} does not fit"
-    scored = listed([f"{candidate['unit']} (--pool {candidate['n']})" for candidate in fits], "or")
+    scored = listed([f"{candidate['unit']} (N = {candidate['n']})" for candidate in fits], "or")
     return f"The unit is wrong: {counted}, while the noise scores as it would over {scored}. Count what is scored."
 
 
@@ -82,6 +82,8 @@ def after_overlap(row: Mapping[str, Any]) -> list[str]:
     """A sentence where noise runs agree more than chance allows; empty for a pass."""
     if row["noise_overlap"]["verdict"] == "pass":
         return []
+    if row["check1"] is not None and row["check1"]["verdict"] == "above" and _wrong_unit(row):
+        return ["With N in the wrong unit, chance looks smaller than it is: give the right N before anything else."]
     return [
         "Lists from independent random vectors cannot agree like this: something that does not read vectors is still "
         "switched on, usually BM25 or a reranker. Switch it off and run the noise again; until then Check 1 tests that "

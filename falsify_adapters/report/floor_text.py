@@ -83,6 +83,21 @@ def _summary(page: Page, rows: Sequence[Mapping[str, Any]], notes: Notes) -> lis
     return airy if max(cell_len(line.plain) for line in airy) <= page.width else aligned(columns, lines, gap=1)
 
 
+def one_line_each(heading: str, rows: Mapping[str, Mapping[str, Any]]) -> list[Text]:
+    """Rows with both checks, by a name of their own, one line each; heading: of the names."""
+    columns = [Column(heading)]
+    columns += [Column(name, right=True) for name in ("floor", "noise")]
+    columns += [Column("check 1"), *(Column(name, right=True) for name in ("score", "signal", "headroom"))]
+    columns.append(Column("check 2"))
+    lines: list[Row] = []
+    for name, row in rows.items():
+        one, two = row["check1"], row["check2"]
+        cells: list[Cell] = [name, number(row["expected"], 3), number(one["measured"], 3), _colored(one["verdict"])]
+        cells += [number(two["score"], 3), number(two["signal"], 2), number(two["headroom"], 3)]
+        lines.append([*cells, _colored(two["verdict"])])
+    return aligned(columns, lines)
+
+
 def _block(page: Page, row: Mapping[str, Any], settings: Mapping[str, Any], notes: Notes) -> None:
     """Everything about one measure."""
     page.blank()
@@ -145,14 +160,17 @@ def _check1(row: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str
     around = "" if check["ci"] is None else f" ({level} interval {interval(check['ci'], 2)})"
     measured = f"{short(check['measured'])} ({source})" if runs else f"{short(check['measured'])} {source}"
     yield f"measured {measured}, {number(check['ratio'], 2)} times the floor{around}, p {p_value(check['p'])}"
-    parts = [_implied(row, level), _candidates(check["candidates"])]
-    if told := "; ".join(part for part in parts if part):
+    if told := "; ".join(part for part in implied(row, level) if part):
         yield told
     yield power_of(check)
 
 
+def implied(row: Mapping[str, Any], level: str) -> tuple[str, str]:
+    """Which N the measured noise implies, and which candidates fit it; level: of the interval, as text."""
+    return _implied(row, level), _candidates(row["check1"]["candidates"])
+
+
 def _implied(row: Mapping[str, Any], level: str) -> str:
-    """Which N the measured noise implies, where it implies one."""
     check = row["check1"]
     n, around = check["implied_n"], check["implied_n_ci"]
     ends = "" if around is None else f"{around[0]} to {around[1]}" if around[1] is not None else f"{around[0]} and up"

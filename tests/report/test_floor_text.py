@@ -145,10 +145,10 @@ def test_what_would_have_been_noticed_is_always_told(ratio: float | None, says: 
 
 def test_the_unit_that_is_wrong_is_named() -> None:
     assert (
-        "The unit is wrong: N = 1052 counts chunks, while the noise scores as it would over files (--pool 218)."
+        "The unit is wrong: N = 1052 counts chunks, while the noise scores as it would over files (N = 218)."
     ) in flat(units_bug())
     found = check1(verdict="above", candidates=[{"unit": u, "n": n, "fits": True} for u, n in (("a", 9), ("b", 8))])
-    assert "N = 1052 does not fit, while the noise scores as it would over a (--pool 9) or b (--pool 8)" in flat(
+    assert "N = 1052 does not fit, while the noise scores as it would over a (N = 9) or b (N = 8)" in flat(
         units_bug(check1=found)
     )
 
@@ -167,6 +167,12 @@ def test_the_unit_that_is_wrong_is_named() -> None:
 )
 def test_what_to_do_next_follows_from_the_check(result: dict[str, Any], says: str) -> None:
     assert says in flat(result)
+
+
+def test_a_wrong_n_explains_lists_that_seem_to_agree() -> None:
+    text = flat(units_bug(noise_overlap=overlap(verdict="above")))
+    assert "give the right N before anything else" in text
+    assert "BM25" not in text
 
 
 def test_no_advice_for_a_pass() -> None:
