@@ -38,7 +38,7 @@ FILES: dict[str, str | bytes] = {
     "latin1": RUN.encode() + "q3 Q0 d\u00e9 4 0.5 t\n".encode("latin-1"),
     "utf16": RUN.encode("utf-16"),
     "zipped": b"PK\x03\x04" + b"x" * 50,
-    "cut.gz": gzip.compress(RUN.encode())[:-20],
+    "cut.gz": gzip.compress(RUN.encode(), mtime=0)[:-20],
     "other-docs": RUN.replace(" d", " x").replace(" e", " y"),
     "other-queries": re.sub("^q", "topic-", RUN, flags=re.MULTILINE),
     "nan": RUN + "q3 Q0 z 4 nan t\n",

@@ -117,7 +117,11 @@ class _Pairing:
         self.scale = 1.0 - 1.0 / max(len(target.gold.rows), 1)
         self.gold = np.zeros(cross.n_queries)
         self.gold[target.gold.rows] = 1.0
-        used = (cross.i != cross.j) & (cross.value * self.gold[cross.i] != 0)
+        used = cross.value * self.gold[cross.i] != 0
+        diagonal = used & (cross.j == cross.column_of[cross.i])
+        self.own = np.bincount(cross.i[diagonal], cross.value[diagonal], minlength=cross.n_queries)
+        self.members = None if cross.columns is None else np.argsort(cross.columns, kind="stable")
+        self.begin = np.searchsorted(np.sort(cross.column_of), np.arange(int(cross.column_of.max(initial=-1)) + 1))
         i, j, value = cross.i[used], cross.j[used], cross.value[used]
         self.empty = not len(value) or len(target.gold.rows) < 2
         self.rows, row = np.unique(i, return_inverse=True)
@@ -138,5 +142,6 @@ class _Pairing:
         if self.empty:
             return np.zeros(len(e))
         mass = e @ self.gold
-        both = self.ones @ ((self.matrix @ across[self.columns]) * across[self.rows])
+        mine = across if self.members is None else np.add.reduceat(across[self.members], self.begin, axis=0)
+        both = self.ones @ ((self.matrix @ mine[self.columns]) * across[self.rows]) - square @ self.own
         return np.asarray(mass / total * both / (mass**2 - square @ self.gold))

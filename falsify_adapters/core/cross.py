@@ -26,11 +26,13 @@ Grade = Callable[[Hits, Ints, Ints], Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossScores:
-    """S as a sparse matrix, pairs ascending by (i, j); pairs that are not listed are 0.
+    """S as a sparse matrix, one column for all queries that are judged alike, as far as the measure can see: gold that
+    many queries share would otherwise fill Q x Q cells with repeats.
 
-    i, j: (n,) list and gold set; value: (n,); own: (Q,) the diagonal, S[i,i]. Where only some of the gold sets were
-    graded, each value off the diagonal stands for several and is scaled up, and `se` is the standard error of the
-    mean of S (0 where all were graded).
+    i, j: (n,) list and column, ascending; value: (n,), pairs that are not listed are 0; own: (Q,) the diagonal, S[i,i];
+    columns: (Q,) the column of each query's judgments, None where each query has its own. Where only some of the
+    columns were graded, each value off the diagonal stands for several and is scaled up, and `se` is the standard
+    error of the mean of S (0 where all were graded).
     """
 
     n_queries: int
@@ -39,15 +41,24 @@ class CrossScores:
     value: Floats
     own: Floats
     se: float = 0.0
+    columns: Ints | None = None
+
+    @property
+    def column_of(self) -> Ints:
+        """(Q,) the column of each query's judgments."""
+        return np.arange(self.n_queries) if self.columns is None else self.columns
 
     def row_means(self, weight: Floats) -> Floats:
-        """(Q,) sum over j of weight[j] S[i,j]."""
-        return np.bincount(self.i, self.value * weight[self.j], minlength=self.n_queries).astype(np.float64)
+        """(Q,) sum over queries q of weight[q] S[i,q]."""
+        per_column = np.bincount(self.column_of, weight, minlength=1)
+        return np.bincount(self.i, self.value * per_column[self.j], minlength=self.n_queries).astype(np.float64)
 
     def dense(self) -> Floats:
-        out = np.zeros((self.n_queries, self.n_queries))
+        """(Q, Q) S."""
+        column = self.column_of
+        out = np.zeros((self.n_queries, int(column.max(initial=-1)) + 1))
         out[self.i, self.j] = self.value
-        return out
+        return out[:, column]
 
 
 def gold_level(measure: Measure) -> int:
@@ -82,12 +93,33 @@ def own_hits(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[Hits
     return hits, rows
 
 
+def judged_alike(measure: Measure, judgments: Judgments) -> Ints:
+    """(Q,) for each query the first one with the same judgments, as far as the measure looks at them."""
+    seen = judgments.grade >= lowest_grade(measure)
+    known: dict[bytes, int] = {}
+    first = np.empty(judgments.n_queries, np.int64)
+    for q in range(judgments.n_queries):
+        part = slice(judgments.start[q], judgments.start[q + 1])
+        key = judgments.doc[part][seen[part]].tobytes() + judgments.grade[part][seen[part]].tobytes()
+        first[q] = known.setdefault(key, q)
+    return first
+
+
 def overlap_blocks(
-    measure: Measure, judgments: Judgments, lists: Lists, block: int = BLOCK
+    measure: Measure,
+    judgments: Judgments,
+    lists: Lists,
+    block: int = BLOCK,
+    only: NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[Ints, Ints, Hits]]:
-    """Blocks of (i, j, hits) over all overlapping pairs, pairs ascending by (i, j); hits count pairs from 0."""
+    """Blocks of (i, j, hits) over all overlapping pairs, pairs ascending by (i, j); hits count pairs from 0.
+
+    only: (Q,) the queries whose judgments are looked at, None for all.
+    """
     low = lowest_grade(measure)
     rows = np.flatnonzero(judgments.grade >= low)
+    if only is not None:
+        rows = rows[only[judgments.query[rows]]]
     rows = rows[np.argsort(judgments.doc[rows], kind="stable")]
     begin = np.searchsorted(judgments.doc[rows], np.arange(judgments.n_docs + 1)).astype(np.int64)
     gold_query, gold_grade = judgments.query[rows].astype(np.int64), judgments.grade[rows].astype(np.int64)
@@ -123,16 +155,19 @@ def overlap_blocks(
 
 def cross_scores(measure: Measure, judgments: Judgments, lists: Lists, grade: Grade, own: Floats) -> CrossScores:
     """S over all overlapping pairs; `own` (Q,) is the diagonal, graded beforehand and kept as it is."""
+    first = judged_alike(measure, judgments)
+    column = np.cumsum(first == np.arange(len(first))) - 1  # of each query that is the first of its kind
+    columns = column[first]
     parts = []
-    for i, j, hits in overlap_blocks(measure, judgments, lists):
-        value = grade(hits, j, lists.depth[i])
-        keep = (value != 0) & (i != j)
-        parts.append((i[keep], j[keep], value[keep]))
-    self_rows = np.flatnonzero(own)
-    parts.append((self_rows, self_rows, own[self_rows]))
+    for i, q, hits in overlap_blocks(measure, judgments, lists, only=first == np.arange(len(first))):
+        value = grade(hits, q, lists.depth[i])
+        keep = (value != 0) & (column[q] != columns[i])
+        parts.append((i[keep], column[q[keep]], value[keep]))
+    rows = np.flatnonzero(own)
+    parts.append((rows, columns[rows], own[rows]))
     i, j, value = (np.concatenate(x) for x in zip(*parts, strict=True))
     order = np.lexsort((j, i))
-    return CrossScores(judgments.n_queries, i[order], j[order], value[order], own)
+    return CrossScores(judgments.n_queries, i[order], j[order], value[order], own, columns=columns)
 
 
 def cross_scores_all(

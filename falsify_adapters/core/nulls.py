@@ -111,8 +111,9 @@ def _dealt_scores(cross: CrossScores, gold: GoldSets, dealt: NDArray[np.signedin
         return np.asarray(np.take_along_axis(score, dealt.astype(np.int64), axis=1).sum(axis=0) / cross.n_queries)
     place = np.full(cross.n_queries, -1)
     place[gold.rows] = np.arange(len(gold.rows))
-    used = np.flatnonzero((place[cross.i] >= 0) & (place[cross.j] >= 0))
-    pair, draw = sampling.matches(dealt, place[cross.i[used]], place[cross.j[used]])
+    used = np.flatnonzero(place[cross.i] >= 0)
+    column = cross.column_of[gold.rows].astype(sampling.narrow(cross.n_queries))
+    pair, draw = sampling.matches(column[dealt], place[cross.i[used]], cross.j[used])
     return np.bincount(draw, cross.value[used[pair]], minlength=dealt.shape[1]) / cross.n_queries
 
 
