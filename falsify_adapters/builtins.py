@@ -74,6 +74,17 @@ def _table() -> object:
 
 
 @hookimpl
+def units() -> Iterable[Offer]:
+    """From chunk ids to document ids."""
+    here = "falsify_adapters.units"
+    return (
+        Offer("sep", f"{here}:by_separator", "the document id is what stands before the last separator"),
+        Offer("regex", f"{here}:by_regex", "the document id is a group of a regular expression"),
+        Offer("map", f"{here}:by_map", "a file of two columns, chunk id and document id"),
+    )
+
+
+@hookimpl
 def pools() -> Iterable[Offer]:
     """Pools beside a number, `observed`, `run` and a file of ids, which need no name."""
     here = "falsify_adapters.pool_files"

@@ -49,6 +49,7 @@ def gate(
     unit_sep: str | None = None,
     unit_regex: str | None = None,
     unit_map: str | None = None,
+    unit: str | None = None,
     units: Units | None = None,
     chunks: str | None = None,
     input_format: str | None = None,
@@ -71,7 +72,7 @@ def gate(
     wanted = parse_many(measures, rel, known=_known(registry))
     plans = [judging.plan(registry, backend, m, extra_nulls) for m in wanted]
     say = progress or _silent
-    mapping = units or units_of(unit_sep, unit_regex, unit_map)
+    mapping = units or units_of(registry, unit, sep=unit_sep, regex=unit_regex, map=unit_map)
     how = Intake(
         pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
         input_format, mapping, chunks,
@@ -134,6 +135,7 @@ def _entry(answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, 
         path=run.path,
         sha256=run.sha256,
         result=replace(result, flags=(*result.flags, *answer.flags, *flags)),
+        backend=answer.backend,
         score_source=answer.source,
         verified_queries=answer.verified,
         queries=judgments.queries,

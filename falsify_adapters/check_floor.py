@@ -55,6 +55,7 @@ def floor(
     unit_sep: str | None = None,
     unit_regex: str | None = None,
     unit_map: str | None = None,
+    unit: str | None = None,
     units: Units | None = None,
     chunks: str | None = None,
     input_format: str | None = None,
@@ -87,7 +88,7 @@ def floor(
     runs = [*_listed(noise), *([] if run is None else [run])]
     if queries == "both" and len(runs) > 1:
         raise OptionError("several runs have several intersections with the qrels", where="--queries", legal="judged")
-    mapping = units or units_of(unit_sep, unit_regex, unit_map)
+    mapping = units or units_of(registry, unit, sep=unit_sep, regex=unit_regex, map=unit_map)
     how = Intake(
         pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
         input_format, mapping, chunks,

@@ -160,6 +160,7 @@ pool_options = together(
         "--pool", metavar="X", type=Pool(), default="observed",
         help="Documents that a random ranking draws from: a number, a file of ids, observed, run, candidates:FILE.",
     ),
+    click.option("--unit", metavar="NAME:ARG", help="A mapping by name, as sep:#; those of plugins too."),
     click.option("--unit-sep", metavar="S", help="Ids are chunks: the document id ends before the last S."),
     click.option("--unit-regex", metavar="RE", help="Ids are chunks: the document id is the group of RE."),
     click.option("--unit-map", metavar="FILE", help="Ids are chunks: FILE gives chunk id and document id."),

@@ -114,20 +114,25 @@ def _in_chunks(how: Intake, taken: Taken) -> Taken:
     return replace(taken, pools=tuple(pools), chunks=tuple(known))
 
 
-def units_of(sep: str | None, regex: str | None, path: str | None) -> Units | None:
-    """The mapping that the options name. Raises OptionError where there is more than one."""
-    from falsify_adapters import units
+def units_of(registry: Registry, unit: str | None = None, **options: str | None) -> Units | None:
+    """The mapping that the options name. unit: "NAME:ARGUMENT", the mapping of that name; options: the argument of a
+    mapping by its name (sep, regex, map). Raises OptionError where there is more than one."""
+    from falsify_adapters.units import Units, by_function
 
-    given = [
-        make(value)
-        for make, value in ((units.by_separator, sep), (units.by_regex, regex), (units.by_map, path))
-        if value is not None
-    ]
+    given = [(name, argument) for name, argument in options.items() if argument is not None]
+    if unit is not None:
+        name, _, argument = unit.partition(":")
+        given.append((name, argument))
     if len(given) > 1:
         raise OptionError(
-            "chunks are mapped twice", where="--unit-sep, --unit-regex, --unit-map", legal="one of the three"
+            "chunks are mapped twice", where="--unit-sep, --unit-regex, --unit-map, --unit", legal="one of them"
         )
-    return given[0] if given else None
+    if not given:
+        return None
+    name, argument = given[0]
+    make: Callable[[str], Any] = registry.resolve("units", name)
+    mapping = make(argument)
+    return mapping if isinstance(mapping, Units) else by_function(mapping, f"{name}:{argument}")
 
 
 def _pool_source(registry: Registry, name: str) -> PoolSource:

@@ -51,7 +51,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """A result, who computed its score, and whether all of it."""
+
     result: GateResult
+    backend: str
     source: str
     verified: int
     flags: tuple[Flag, ...]
@@ -86,7 +89,10 @@ def answer(task: Task) -> list[Answer]:
         for p, g in zip(task.plans, graded, strict=True)
     ]  # fmt: skip
     results = examine(cases, task.settings)
-    return [Answer(r, g.source, g.verified, g.flags) for r, g in zip(results, graded, strict=True)]
+    return [
+        Answer(r, p.backend.name, g.source, g.verified, g.flags)
+        for r, p, g in zip(results, task.plans, graded, strict=True)
+    ]
 
 
 def _floor(plan: Plan, task: Task, exact: bool) -> Floats | None:

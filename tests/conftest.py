@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples on every run of CI: a red one is then a fault of the change and not of the dice. By hand the dice
+# roll. No deadline: machines that run tests are busy.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("hand", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 
 @pytest.fixture(scope="session")

@@ -35,7 +35,7 @@ from falsify_adapters.offers import KINDS, MeasureSpec, Offer
 from falsify_adapters.registry import BUILTIN, DISABLE, Registry, find
 
 # The nulls A to D are the core's own, as are the pools and unit mappings that options of their own stand for.
-NOT_BY_HOOK = {"nulls", "units"}
+NOT_BY_HOOK = {"nulls"}
 HEAVY = ("ir_measures", "pytrec_eval", "ranx", "polars", "scipy", "pandas", "numba", "rich")
 
 

@@ -40,6 +40,7 @@ class Entry:
     path: str
     sha256: str | None
     result: GateResult
+    backend: str
     score_source: str
     verified_queries: int
     queries: tuple[str, ...] = field(repr=False)
@@ -83,6 +84,7 @@ class Entry:
             "sha256": self.sha256,
             "measure": str(r.measure),
             "score": r.score,
+            "backend": self.backend,
             "score_source": self.score_source,
             "verified_queries": self.verified_queries,
             "queries": {
