@@ -87,6 +87,7 @@ def test_defaults_are_those_of_the_library(gate: Gate) -> None:
         "backend": "ir_measures",
         "pool": "observed",
         "depth": None,
+        "unit": None,
         "unit_sep": None,
         "unit_regex": None,
         "unit_map": None,

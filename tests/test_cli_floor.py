@@ -85,6 +85,7 @@ def test_defaults_are_those_of_the_library(library: Library) -> None:
         "rel": 1,
         "duplicates": "error",
         "drop_self": False,
+        "unit": None,
         "unit_sep": None,
         "unit_regex": None,
         "unit_map": None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -19,17 +20,50 @@ def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str
     assert f"```\n{capsys.readouterr().out}```\n" in README
 
 
-def test_the_readme_shows_what_the_gate_prints(
-    shared: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def shown(page: Path) -> list[tuple[str, str, str]]:
+    """Page, command and output of every block that starts with a command."""
+    found = re.findall(
+        r"```\n\$ falsify-adapters ((?:[^\n]*\\\n)*[^\n]*)\n(.*?)```\n", page.read_text(encoding="utf-8"), re.DOTALL
+    )
+    return [(page.name, command, output) for command, output in found]
+
+
+def made_qrels() -> str:
+    """28 questions over 218 files: 21 with one gold file, seven with 2 or 3."""
+    rows = [i for i, gold in enumerate([1] * 21 + [2] * 3 + [3] * 4, 1) for _ in range(gold)]
+    return "".join(f"q{query} 0 file{n} 1\n" for n, query in enumerate(rows, 1))
+
+
+@pytest.mark.parametrize(
+    ("page", "command", "output"),
+    [block for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) for block in shown(page)],
+)
+def test_what_is_shown_is_what_is_printed(
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    page: str,
+    command: str,
+    output: str,
 ) -> None:
-    shown = re.search(r"```\n\$ falsify-adapters (gate [^\n]*)\n(.*?)```\n", README, re.DOTALL)
-    assert shown is not None
-    folder = shared / "data" / "trec-covid-r5"
-    for path in (folder / "qrels.covid-round5.txt", folder / "runs" / "UPrrf102-wt-r5.run.gz"):
-        (tmp_path / path.name).symlink_to(path)
+    folder = "corpora/cacm" if page == "chunks.md" else "trec-covid-r5" if command.startswith("gate") else None
+    if folder is None:
+        (tmp_path / "qrels.txt").write_text(made_qrels(), encoding="utf-8")
+    else:
+        data = request.getfixturevalue("shared") / "data" / folder
+        for path in (*data.iterdir(), *(data / "runs").iterdir()):
+            (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
-    assert cli.run(shown[1].split()) == 0
-    assert capsys.readouterr().out == shown[2]
+    status = cli.run(shlex.split(command.replace("\\\n", " ")))
+    printed = capsys.readouterr().out
+    assert printed == output
+    assert status == ("FAIL" in printed.splitlines()[0])
+
+
+def test_there_are_blocks_to_look_at() -> None:
+    pages = (ROOT / "README.md", ROOT / "docs" / "floors.md", ROOT / "docs" / "chunks.md")
+    assert [len(shown(page)) for page in pages] == [2, 3, 2]
 
 
 def flag_codes() -> set[str]:

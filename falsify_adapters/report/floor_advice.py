@@ -21,7 +21,7 @@ def power_of(check: Mapping[str, Any]) -> str:
     if ratio > GROSS:
         return (
             f"Only gross failure was tested: it takes {number(ratio, 2)} times the floor to be noticed in 9 of 10 "
-            "tries. More noise runs would notice less."
+            "tries. More noise runs would show smaller faults."
         )
     return f"{number(ratio, 2)} times the floor would have been noticed in 9 of 10 tries."
 

@@ -212,7 +212,7 @@ def _overlap(row: Mapping[str, Any]) -> Iterator[str]:
     names = " and ".join(check["between"])
     most = f", the most of {check['pairs']} pairs" if check["pairs"] > 1 else ""
     yield (
-        f"{names} share {percent(check['observed'])} of their first documents{most}; chance gives "
+        f"{names} have {percent(check['observed'])} in common at the top{most}; chance gives "
         f"{percent(check['expected'])}, p {p_value(check['p'])}"
     )
 

@@ -187,7 +187,7 @@ def test_signal_is_told_over_the_measured_noise_and_over_the_floor() -> None:
 
 
 def test_the_pair_of_noise_runs_is_named() -> None:
-    assert "share 5.1 % of their first documents, the most of 3 pairs; chance gives 4.6 %, p 0.310" in flat(
+    assert "have 5.1 % in common at the top, the most of 3 pairs; chance gives 4.6 %, p 0.310" in flat(
         good(noise_overlap=overlap())
     )
     assert "the most of" not in flat(good(noise_overlap=overlap(pairs=1)))
