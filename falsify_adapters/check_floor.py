@@ -93,7 +93,7 @@ def floor(
         pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
         input_format, mapping, chunks,
     )  # fmt: skip
-    taken = take_in(qrels, runs, how, registry, progress or (lambda *_: None))
+    taken = take_in(qrels, runs or None, how, registry, progress or (lambda *_: None))
     n_noise = len(runs) - (run is not None)
     bench = _bench(taken, n_noise, depth, seed)
     sizes = dict(candidates or {})
@@ -148,7 +148,7 @@ def _named(given: Given) -> list[str]:
         return list(given)
     if given is None or isinstance(given, (int, float)):
         return []
-    return [text.partition("=")[0] for text in given]
+    return [text.rpartition("=")[0] for text in given]
 
 
 def _values(given: Given, wanted: Sequence[Measure], rel: int, option: str) -> dict[Measure, tuple[float, float]]:
@@ -176,7 +176,8 @@ def _values(given: Given, wanted: Sequence[Measure], rel: int, option: str) -> d
             )
         mantissa, _, power = value.strip().lower().partition("e")
         digits = len(mantissa.partition(".")[2]) - int(power or 0)
-        out[measure] = (number, 0.5 * 10.0**-digits if not isinstance(given, Mapping) else 0.0)
+        typed = not isinstance(given, Mapping) and digits > 0  # 0 and 1 without decimals mean just that
+        out[measure] = (number, 0.5 * 10.0**-digits if typed else 0.0)
     return out
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
 
 FORMATS = ("json", "table")
-MEASURE = "nDCG@10"  # where no option names another
 
 
 @click.command(context_settings={"show_default": True})
@@ -95,7 +94,8 @@ def floor(
 ) -> int:
     """The noise floor of a benchmark: what random ranking scores on it.
 
-    QRELS is a file in TREC format (.gz too). Without -m the measures are those that --measured and --score name.
+    QRELS is a file in TREC format (.gz too). Without -m the measures are those that --measured and --score name, or
+    else nDCG@10.
 
     \b
     Check 1, with --noise or --measured: is the noise where probability puts it?
@@ -125,10 +125,9 @@ def floor(
 
     from falsify_adapters.check_floor import floor as compute
 
-    named = [value.rpartition("=")[0] for value in (*measured, *score)]
     result = compute(
         qrels,
-        list(measures) or named or [MEASURE],
+        list(measures) or None,
         noise=list(noise),
         measured=list(measured) or None,
         measured_seeds=measured_seeds,

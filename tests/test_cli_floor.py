@@ -64,7 +64,7 @@ def test_the_exit_status_is_1_where_a_check_fails(library: Library, failed: bool
 
 def test_defaults_are_those_of_the_library(library: Library) -> None:
     cli.run(["floor", "q"])
-    assert library.given == ("q", ["nDCG@10"])
+    assert library.given == ("q", None)  # nDCG@10, or those that values are given for
     del library.settings["registry"]
     assert library.settings == {
         "pool": "observed",
@@ -113,20 +113,6 @@ def test_options_are_handed_on(library: Library) -> None:
         "check_alpha": 0.05, "input_format": "trec",
     }  # fmt: skip
     assert {name: library.settings[name] for name in wanted} == wanted
-
-
-@pytest.mark.parametrize(
-    ("options", "measures"),
-    [
-        ("--noise n", ["nDCG@10"]),
-        ("--measured RR@10=0.1", ["RR@10"]),
-        ("--measured AP(rel=2)@100=0.1 --score RR@10=0.3", ["AP(rel=2)@100", "RR@10"]),
-        ("-m map --score RR@10=0.3", ["map"]),
-    ],
-)
-def test_the_measures_are_those_that_values_are_given_for(library: Library, options: str, measures: list[str]) -> None:
-    cli.run(["floor", "q", *options.split()])
-    assert library.given[1] == measures
 
 
 @pytest.mark.parametrize(
@@ -207,3 +193,56 @@ def test_noise_hands_on_its_options_and_lists_what_it_wrote(
         "pool": None, "chunks": "c", "depth": 1000, "seeds": 5, "seed": 0, "output": ".", "queries_file": None,
     }  # fmt: skip
     assert capsys.readouterr().out == ""
+
+
+@pytest.fixture
+def qrels(tmp_path: Path) -> str:
+    """28 queries, one gold document each."""
+    path = tmp_path / "qrels.txt"
+    path.write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(28)), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "measures"),
+    [
+        ("", ["nDCG@10"]),
+        ("-m map -m RR@10", ["AP", "RR@10"]),
+        ("--measured mrr@10=0.013", ["RR@10"]),
+        ("--measured AP(rel=1)@100=0.03 --score RR@10=0.3", ["AP@100", "RR@10"]),
+        ("--score AP(rel=2)@100=0.3", ["AP(rel=2)@100"]),
+    ],
+)
+def test_the_measures_are_those_that_values_are_given_for(
+    qrels: str, capsys: pytest.CaptureFixture[str], options: str, measures: list[str]
+) -> None:
+    cli.run(["floor", qrels, "--pool", "218", "--format", "json", *options.split()])
+    assert [row["measure"] for row in json.loads(capsys.readouterr().out)["results"]] == measures
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict", "status"),
+    [
+        ("--pool 218 --measured RR@10=0.0134 --measured-seeds 20", "pass", 0),
+        ("--pool 1052 --measured RR@10=0.0134 --measured-seeds 20", "above", 1),
+        ("--pool 28 --measured RR@10=0.0134 --measured-seeds 20", "below", 1),
+        ("--pool 28 --measured RR@10=0 --measured-seeds 20", "below", 1),
+        ("--pool 218 --measured RR@10=1", "above", 1),
+    ],
+)
+def test_from_a_file_to_a_verdict(
+    qrels: str, capsys: pytest.CaptureFixture[str], options: str, verdict: str, status: int
+) -> None:
+    assert cli.run(["floor", qrels, *options.split()]) == status
+    assert f"Check 1, is the noise where probability puts it? {verdict}" in capsys.readouterr().out
+
+
+def test_noise_runs_of_ones_own_ids_pass(qrels: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    ids = tmp_path / "ids.txt"
+    ids.write_text("".join(f"d{i}\n" for i in range(218)), encoding="utf-8")
+    assert cli.run(["noise", qrels, "--pool", str(ids), "-o", str(tmp_path / "runs")]) == 0
+    runs = capsys.readouterr().out.split()
+    assert len(runs) == 5
+    noise = [part for run in runs for part in ("--noise", run)]
+    assert cli.run(["floor", qrels, "-m", "RR@10", "--pool", str(ids), *noise]) == 0
+    assert "the most of 10 pairs" in capsys.readouterr().out
