@@ -93,7 +93,7 @@ def floor(
         pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
         input_format, mapping, chunks,
     )  # fmt: skip
-    taken = take_in(qrels, runs or None, how, registry, progress or (lambda *_: None))
+    taken = take_in(qrels, runs, how, registry, progress or (lambda *_: None), runless=not runs)
     n_noise = len(runs) - (run is not None)
     bench = _bench(taken, n_noise, depth, seed)
     sizes = dict(candidates or {})

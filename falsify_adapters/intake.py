@@ -64,13 +64,13 @@ class Taken:
     chunks: tuple[ChunkPool | None, ...]
 
 
-def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progress) -> Taken:
-    """Read and rank; without runs ([]) as if one run had answered nothing. Raises FalsifyError, naming file, line and
-    cure."""
+def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progress, *, runless: bool = False) -> Taken:
+    """Read and rank; runless: there is no run, and all is as if one had answered nothing. Raises FalsifyError, naming
+    file, line and cure."""
     from falsify_adapters.readers import read_qrels
 
     reader = None if how.input_format is None else registry.resolve("readers", how.input_format)
-    sources = several(runs) if not isinstance(runs, list) or runs else []
+    sources = [] if runless else several(runs)
     say("reading", 0, len(sources) + 1)
     judged = read_qrels(qrels, format=reader)
     coded = code_qrels(judged)
