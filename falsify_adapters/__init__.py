@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from falsify_adapters.check import gate as gate
     from falsify_adapters.check_floor import floor as floor
+    from falsify_adapters.noise_runs import write_noise as write_noise
     from falsify_adapters.report.data import GateReport as GateReport
     from falsify_adapters.report.floor_data import FloorReport as FloorReport
-    from falsify_adapters.noise_runs import write_noise as write_noise
 
 __version__ = "0.1.0"
 __all__ = ["FloorReport", "GateReport", "__version__", "floor", "gate", "write_noise"]

@@ -203,7 +203,8 @@ def test_a_file_that_cannot_be_a_collection(tmp_path: Path, text: str, words: li
 
 
 @pytest.mark.parametrize(
-    "content", [b"\xff\xfe\x00", gzip.compress(b"a\n" * 99, mtime=0)[:-9], gzip.compress(b"", mtime=0)[:10] + b"\xff" * 9]
+    "content",
+    [b"\xff\xfe\x00", gzip.compress(b"a\n" * 99, mtime=0)[:-9], gzip.compress(b"", mtime=0)[:10] + b"\xff" * 9],
 )
 def test_a_file_that_is_no_text(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "ids").write_bytes(content)
