@@ -69,6 +69,7 @@ def gate(
         depth=depth, max_docs=max_docs, jobs=jobs, seed=seed,
     )  # fmt: skip
     registry = registry or _registry()
+    backend = registry.resolve("backends", backend).name  # as the registry spells it
     wanted = parse_many(measures, rel, known=_known(registry))
     plans = [judging.plan(registry, backend, m, extra_nulls) for m in wanted]
     say = progress or _silent
@@ -155,13 +156,18 @@ def check_options(**given: Any) -> None:
         "ties": ("trec", "input"), "queries": ("judged", "both"), "duplicates": ("error", "best"),
         "null_d": ("documents", "sets"),
     }  # fmt: skip
-    least = {"n_boot": 100, "depth": 1, "max_docs": 1, "jobs": 1, "seed": 0, "measured_seeds": 1}
+    ranges = {
+        "n_boot": (100, 10**6), "depth": (1, 2**31 - 1), "max_docs": (1, 2**31 - 1), "jobs": (1, 1024),
+        "seed": (0, 2**63 - 1), "measured_seeds": (1, 10**6),
+    }  # fmt: skip
     for name, value in given.items():
         if name in words:
             fine, legal = value in words[name], ", ".join(words[name])
-        elif name in least:
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least[name]
-            fine, legal = whole or (value is None and name in ("depth", "max_docs")), f"{least[name]} or more"
+        elif name in ranges:
+            least, most = ranges[name]
+            whole = isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
+            fine = whole or (value is None and name in ("depth", "max_docs", "simulate"))
+            legal = f"a whole number from {least} to {most}"
         else:
             fine = isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < 1.0
             legal = "a number between 0 and 1"

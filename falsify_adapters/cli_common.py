@@ -73,7 +73,9 @@ def check_output(path: str | None, inputs: Iterable[str]) -> None:
     for given in inputs:
         with suppress(OSError):
             if given != "-" and target.samefile(given):
-                raise OptionError("this is one of the inputs, and writing would destroy it", where=path)
+                raise OptionError(
+                    "this is one of the inputs, and writing would destroy it", where=path, mend="Give another name."
+                )
 
 
 def write_file(path: str, text: str) -> None:
@@ -111,6 +113,9 @@ def emit(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OptionError(f"cannot be written: {error.strerror or error}", where="standard output") from None
 
 
 def show_lines(lines: Sequence[str | Text]) -> None:

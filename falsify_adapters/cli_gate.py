@@ -28,6 +28,7 @@ from falsify_adapters.cli_options import (
     reading_options,
     seed_option,
 )
+from falsify_adapters.errors import OptionError
 
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
@@ -89,6 +90,8 @@ def gate(
     write = registry.resolve("formats", form)
     check_output(output, inputs)
     check_output(per_query, inputs)
+    if per_query is not None and (per_query == output or not per_query.endswith(".csv")):
+        raise OptionError(f"{per_query!r} is not legal", where="--per-query", legal="a .csv file other than that of -o")
 
     from falsify_adapters.check import gate as compute
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from falsify_adapters.model import Backend
 
 VERIFY = 1000  # queries on which the kernel is held against the backend, at most
+FEWEST = 20  # draws, below which a standard error says little
 CHUNK = 300_000  # documents handed to a backend in one call, about
-PSEUDO_QUERIES = 50_000  # graded by a backend for one simulated null, about
+DOCUMENTS = 400_000  # handed to a backend for one simulated null, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ def _by_backend(
     own = own_values(measure, judgments, lists, grade)
     ideal = ideal_values(measure, judgments, lists, pool, grade)
     n = judgments.n_queries
-    draws = int(np.clip(PSEUDO_QUERIES // max(n, 1), 20, n_boot))
+    each = int(lists.depth.sum()) + len(judgments.doc)  # documents that grading every query once can take
+    draws = int(np.clip(DOCUMENTS // max(each, 1), FEWEST, n_boot))
     return Graded(own, ideal, grade, "backend", n, False, draws, flags)
 
 
@@ -108,11 +110,11 @@ def _some_own(measure: Measure, judgments: Judgments, lists: Lists, grade: Grade
 
 def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, traits: Traits) -> Grade:
     """Grade hits by asking the backend, one pseudo-query per pair."""
-    low, seen_to = lowest_grade(measure), sight(measure)
+    low, level, seen_to = lowest_grade(measure), gold_level(measure), sight(measure)
     grades = [judgments.grade[a:b] for a, b in zip(judgments.start[:-1], judgments.start[1:], strict=True)]
     # A kernel family cannot tell a document judged below its level from an unjudged one: such rows are left out.
     seen = [g[g >= low].tolist() for g in grades]
-    gold = [any(g >= gold_level(measure) for g in s) for s in seen]
+    gold = [any(g >= level for g in s) for s in seen]
     code = _Codes()
 
     def grade(hits: Hits, owner: Ints, length: Ints) -> Floats:
@@ -129,7 +131,7 @@ def backend_grade(measure: Measure, judgments: Judgments, backend: Backend, trai
         for p, q in enumerate(owner.tolist()):
             mine = slice(begin[p], begin[p + 1])
             places, values = rank[mine].tolist(), value[mine].tolist()
-            if not gold[q] or not length[p] or (traits.zero and not places):
+            if not gold[q] or not length[p] or (traits.zero and max(values, default=level - 1) < level):
                 continue  # 0 by definition
             n = int(length[p])
             if seen_to is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PoolSpec = int | str
 Source = Callable[[str], int | Iterable[str] | Mapping[str, Iterable[str]]]  # offers.PoolSource
+LARGEST = 10**15  # far beyond any collection, and counts stay exact as doubles
 LEGAL = "a number, observed, run, candidates:FILE, ir_datasets:ID or a file of document ids"
 
 
@@ -49,7 +50,7 @@ def resolve(
     query either. sources: pool sources by name, loaded when called.
     """
     if isinstance(spec, bool) or not isinstance(spec, (int, np.integer, str, PathLike)):
-        raise OptionError(f"{spec!r} is no pool", where="--pool", legal=LEGAL)
+        raise OptionError(f"{repr(spec)[:80]} is no pool", where="--pool", legal=LEGAL)
     text = str(spec).strip()
     if re.fullmatch(r"[+-]?([0-9]+(_[0-9]+)*|[0-9]{1,3}(,[0-9]{3})+)", text):
         return _number(int(re.sub("[_,]", "", text)), entrants, drop_self)
@@ -59,11 +60,7 @@ def resolve(
         return [_own_lists(e) for e in entrants]
     from falsify_adapters import pool_files
 
-    known = {"candidates": lambda: pool_files.read_candidates} if sources is None else sources
-    name, _, argument = text.partition(":")
-    # A path may hold a colon too: only a known name in front of one is a source.
-    label, load = (argument, known[name]) if argument and name in known else (text, lambda: pool_files.read_ids)
-    answer = load()(label)
+    label, answer = ask(text, sources)
     if isinstance(answer, int):
         return _number(answer, entrants, drop_self)
     if isinstance(answer, Mapping):
@@ -71,9 +68,22 @@ def resolve(
     return pool_files.ids(label, answer, entrants, drop_self=drop_self)
 
 
+def ask(
+    text: str, sources: Mapping[str, Callable[[], Source]] | None = None
+) -> tuple[str, int | Iterable[str] | Mapping[str, Iterable[str]]]:
+    """What is asked, and what a source of that name or a file of ids answers; `text` as for `resolve`."""
+    from falsify_adapters import pool_files
+
+    known = {"candidates": lambda: pool_files.read_candidates} if sources is None else sources
+    name, _, argument = text.partition(":")
+    # A path may hold a colon too: only a known name in front of one is a source.
+    label, load = (argument, known[name]) if argument and name in known else (text, lambda: pool_files.read_ids)
+    return label, load()(label)
+
+
 def _number(n: int, entrants: Sequence[Entrant], drop_self: bool) -> list[Pool]:
-    if n < 1:
-        raise OptionError(f"a pool of {n} documents", where="--pool", legal="a whole number from 1 up")
+    if not 1 <= n <= LARGEST:
+        raise OptionError(f"a pool of {n} documents", where="--pool", legal=f"a whole number from 1 to {LARGEST}")
     bound = sum(len(e.ranked.seen) for e in entrants) + entrants[0].coded.judgments.n_docs
     if bound > n:
         longest = max(entrants, key=lambda e: int(e.ranked.lists.depth.max(initial=0)))

@@ -177,7 +177,7 @@ def test_a_measure_without_a_kernel_is_the_backend_s_alone() -> None:
 def test_fewer_draws_where_a_backend_grades_many_queries() -> None:
     backend = Fake(one=lambda *_: 0.5)
     draws = {n: graded(Measure("Mystery"), made_bench(n), backend, 1000).n_draws for n in (20, 100, 1100)}
-    assert draws == {20: 1000, 100: 500, 1100: 45}
+    assert draws == {20: 1000, 100: 333, 1100: 30}
     assert graded(Measure("Mystery"), made_bench(1100), backend, 10).n_draws == 10
 
 

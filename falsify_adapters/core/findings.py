@@ -218,7 +218,8 @@ def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[
             "few_queries",
             f"Only one of {n} queries has gold: there is no other gold set to deal to it, so null A has no interval."
             if with_gold
-            else f"No query has gold for {case.measure}: no list could score, and no null has an interval.",
+            else f"No query has gold for {case.measure} (the highest grade is "
+            f"{int(case.judgments.grade.max(initial=0))}): no list could score, and no null has an interval.",
         )
         return
     if result.ceiling - result.floor < NO_ROOM:

@@ -90,7 +90,7 @@ def read_items(items: Sequence[tuple[Any, Any]], what: What, name: str | None, s
     docs = list(chain.from_iterable(d.keys() for _, d in items))
     values = list(chain.from_iterable(d.values() for _, d in items))
     if any(issubclass(kind, (dict, Pairs)) for kind in set(map(type, values))):
-        mend = "MTEB's saved predictions are read by `audit mteb`."
+        mend = "It is nested one level too deep: give one run, {query: {document: score}}, or a list of runs."
         what_it_is = "nested one level too deep for {query: {document: value}}"
         raise InputError(what_it_is, where=label, legal=_LEGAL, mend=mend)
     flags = []

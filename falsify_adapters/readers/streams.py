@@ -48,6 +48,11 @@ class Stream:
         self._pieces = self._gathered(pieces)
         self._first = next(self._pieces, b"")
         self.head = self._first[:_HEAD]
+        if b"\r" in self.head and b"\n" not in self._first and b"\x00" not in self.head:
+            raise InputError(
+                "its lines end in lone carriage returns", where=label, legal="lines that end in \\n or \\r\\n",
+                mend="Convert it (tr '\\r' '\\n').",
+            )  # fmt: skip
 
     def __enter__(self) -> Stream:
         return self

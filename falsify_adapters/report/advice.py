@@ -15,17 +15,21 @@ FROM_FLAGS = (
     ("nothing_judged", "Check that qrels and run belong together: no retrieved document is judged for its own query."),
     (
         "no_signal_in_ties",
-        "Every score of a list is the same: the run was written without scores, or the scorer never ran. The order "
-        "is the tie rule's.",
+        "Every score of a list is the same (as 32-bit floats): the run was written without scores, or the scorer never "
+        "ran. The order is the tie rule's.",
     ),
     (
         "rank_contradicts_score",
-        "The scores rise where the ranks say the opposite. Negate the scores, or rank by the file's order with "
-        "--ties input.",
+        "The scores rise where the ranks say the opposite. If the ranks are right, negate the scores.",
     ),
     (
         "below_chance",
         "The score lies below chance. Look for reversed scores, ids of another collection or dropped documents first.",
+    ),
+    (
+        "query_independent",
+        "Every query gets the same list: it scores what its documents are worth to all queries together. Look for a "
+        "query that never reaches the retriever.",
     ),
     (
         "cannot_pass",
@@ -73,6 +77,8 @@ def _deciding(result: Mapping[str, Any], settings: Mapping[str, Any], verdict: s
 def _failed(result: Mapping[str, Any], settings: Mapping[str, Any], failed: list[str]) -> str:
     gap = min(result["nulls"][null]["delta"] for null in failed)
     which = "every null" if len(failed) == len(NULLS) else f"null{'s' * (len(failed) > 1)} {listed(failed)}"
+    if gap >= settings["tau"]:
+        return f"Fails {which}, whatever the gap of {number(gap)} says."
     return f"Fails {which}: the smallest gap is {number(gap)}, and {settings['tau']:g} is asked for."
 
 
@@ -83,12 +89,13 @@ def _cause(result: Mapping[str, Any], failed: list[str], passed: list[str]) -> s
             "The gap is above 0 with confidence, but smaller than tau: better than chance, by less than was asked for. "
             "Where the measure leaves no room for more, choose another one, or a smaller tau, before looking at runs."
         )
-    if "C" in failed and not passed and len(failed) > 1:
+    chance = result["nulls"]["C"]["ci95"]
+    if "C" in failed and not passed and len(failed) > 1 and (chance is None or chance[0] <= 0):
         return (
             "The lists are no better than random documents. Check that higher scores mean better, that query and "
             "document ids match the qrels, and that nothing was dropped on the way."
         )
-    if "C" in failed:
+    if "C" in failed and (chance is None or chance[0] <= 0):
         room = None if result["ceiling"] is None else result["ceiling"] - result["floor"]
         return (
             "A random order of the pool scores about as much, so the score comes from the pool and not from the "

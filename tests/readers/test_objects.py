@@ -180,7 +180,7 @@ Pair = namedtuple("Pair", "a b")
         ({"q": {"d": "1.5"}}, r"the score '1.5' is not a number"),
         ({"q": {"d": None}}, r"NaN or missing"),
         ({"q": {"d": [1]}}, r"the score \[1\] is a list, not a number"),
-        ({"q": {"d": {"e": 1}}}, r"nested one level too deep.*audit mteb"),
+        ({"q": {"d": {"e": 1}}}, r"nested one level too deep.*a list of runs"),
         ({"q": {"a\0b": 1}}, r"the document id 'a\\x00b' holds a NUL character"),
         ({"q": {"a b": 1}}, r"the document id 'a b' holds a blank.*underscore"),
         ({"q": {"a\n": 1}}, r"holds a blank"),
