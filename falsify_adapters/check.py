@@ -157,7 +157,7 @@ def check_options(**given: Any) -> None:
         "null_d": ("documents", "sets"),
     }  # fmt: skip
     ranges = {
-        "n_boot": (100, 10**6), "depth": (1, 2**31 - 1), "max_docs": (1, 2**31 - 1), "jobs": (1, 1024),
+        "n_boot": (100, 10**5), "depth": (1, 2**31 - 1), "max_docs": (1, 2**31 - 1), "jobs": (1, 1024),
         "seed": (0, 2**63 - 1), "measured_seeds": (1, 10**6),
     }  # fmt: skip
     for name, value in given.items():
