@@ -282,10 +282,10 @@ def _one_of_each(table: Table, run: Run, judgments: Judgments, policy: Duplicate
 
     # Equal (query, document) pairs have equal keys; the few pairs of rows with equal keys are then compared in full.
     key = table.doc.hash().to_numpy() ^ (table.query.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    if pl.Series(key).n_unique() == len(key):
+        return table, []
     ordered = np.sort(key)
     twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    if not len(twice):
-        return table, []
     place = np.flatnonzero(np.isin(key, twice))
     frame = pl.DataFrame(
         {"query": table.query[place], "doc": table.doc.gather(place), "score": table.score[place], "place": place}

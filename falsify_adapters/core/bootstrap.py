@@ -13,7 +13,9 @@ at 10 queries. Where all queries have the same expectation the two are the same 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +27,8 @@ from falsify_adapters.core.nulls import DENSE, GoldSets
 from falsify_adapters.model import Floats
 
 MIN_DRAWS = 4000  # the verdict's interval looks far into the tails
-ROWS = 64  # resamples held at a time
+ROWS = 64  # resamples in a block
+THREADS = 2  # blocks under way at a time; numpy lets go of the interpreter while it computes
 
 Interval = tuple[float, float]
 
@@ -81,28 +84,49 @@ def resample(targets: Sequence[Target], n_boot: int, rng: Generator) -> list[dic
     n, n_draws = len(targets[0].own), max(n_boot, MIN_DRAWS)
     halves, ones, weights = rng.spawn(3)
     half, one = halves.standard_gamma(0.5, (n_boot, 2)), ones.standard_exponential((n_draws, 2))
-    columns = [np.column_stack([t.own, *t.fixed.values()]) for t in targets]
-    pairings = [_Pairing(t) for t in targets]
-    gaps = [{name: np.empty((3, n_draws)) for name in ("A", *t.fixed)} for t in targets]
-    for first in range(0, n_draws, ROWS):
-        e = weights.standard_exponential((min(ROWS, n_draws - first), n))
-        rows = slice(first, first + len(e))
-        total, square, across = e.sum(axis=1), e * e, np.ascontiguousarray(e.T)
-        a, b = half[rows].T
-        for target, column, pairing, out in zip(targets, columns, pairings, gaps, strict=True):
-            moments = e @ column
-            real, h = moments[:, 0], target.top
-            k = len(a)  # the first n_boot only
-            even = (real[:k] + b * h) / (total[:k] + a + b)
-            low = real / (total + one[rows, 0])
-            high = (real + one[rows, 1] * h) / (total + one[rows, 1])
-            null = pairing.expectation(e, across, square, total)
-            out["A"][0, first : first + k] = pairing.scale * (even - null[:k])
-            out["A"][1:, rows] = pairing.scale * (low - null), pairing.scale * (high - null)
-            for c, (name, expected) in enumerate(target.fixed.items(), start=1):
-                out[name][0, first : first + k] = even - (moments[:, c] / total)[:k]
-                out[name][1:, rows] = low - expected.mean(), high - expected.mean()
-    return [{name: Resampled(g[0, :n_boot], g[1], g[2]) for name, g in out.items()} for out in gaps]
+    sums = [_Sums(t, n_draws) for t in targets]
+    with ThreadPoolExecutor(THREADS) as pool:
+        waiting: deque[Future[None]] = deque()
+        for first in range(0, n_draws, ROWS):
+            e = weights.standard_exponential((min(ROWS, n_draws - first), n))
+            waiting.append(pool.submit(_add_block, sums, first, e, half[first : first + len(e)], one))
+            if len(waiting) > 2 * THREADS:  # memory stays flat
+                waiting.popleft().result()
+        for block in waiting:
+            block.result()
+    return [{name: Resampled(g[0, :n_boot], g[1], g[2]) for name, g in s.gaps.items()} for s in sums]
+
+
+class _Sums:
+    """What is gathered for one target: (3, draws) gaps by null, for `even`, `low` and `high`."""
+
+    def __init__(self, target: Target, n_draws: int) -> None:
+        self.target = target
+        self.columns = np.column_stack([target.own, *target.fixed.values()])
+        self.pairing = _Pairing(target)
+        self.gaps = {name: np.empty((3, n_draws)) for name in ("A", *target.fixed)}
+
+
+def _add_block(sums: Sequence[_Sums], first: int, e: Floats, half: Floats, one: Floats) -> None:
+    """Resampled gaps of the draws from `first`, e (rows, Q). Blocks write to places of their own, in any order."""
+    rows = slice(first, first + len(e))
+    total, square, across = e.sum(axis=1), e * e, np.ascontiguousarray(e.T)
+    (a, b), k = half.T, len(half)  # the first n_boot draws only
+    summed: dict[bytes, Floats] = {}  # of queries judged alike, which most measures see alike
+    for s in sums:
+        moments, h, pairing = e @ s.columns, s.target.top, s.pairing
+        real = moments[:, 0]
+        even = (real[:k] + b * h) / (total[:k] + a + b)
+        low = real / (total + one[rows, 0])
+        high = (real + one[rows, 1] * h) / (total + one[rows, 1])
+        if pairing.key not in summed:
+            summed[pairing.key] = pairing.summed(across)
+        null = pairing.expectation(e, across, summed[pairing.key], square, total)
+        s.gaps["A"][0, first : first + k] = pairing.scale * (even - null[:k])
+        s.gaps["A"][1:, rows] = pairing.scale * (low - null), pairing.scale * (high - null)
+        for c, (name, expected) in enumerate(s.target.fixed.items(), start=1):
+            s.gaps[name][0, first : first + k] = even - (moments[:, c] / total)[:k]
+            s.gaps[name][1:, rows] = low - expected.mean(), high - expected.mean()
 
 
 class _Pairing:
@@ -120,8 +144,11 @@ class _Pairing:
         used = cross.value * self.gold[cross.i] != 0
         diagonal = used & (cross.j == cross.column_of[cross.i])
         self.own = np.bincount(cross.i[diagonal], cross.value[diagonal], minlength=cross.n_queries)
-        self.members = None if cross.columns is None else np.argsort(cross.columns, kind="stable")
-        self.begin = np.searchsorted(np.sort(cross.column_of), np.arange(int(cross.column_of.max(initial=-1)) + 1))
+        column = cross.column_of
+        self.key = column.tobytes()
+        self.alone = len(column) == int(column.max(initial=-1)) + 1
+        self.members = np.argsort(column, kind="stable")
+        self.begin = np.searchsorted(column[self.members], np.arange(int(column.max(initial=-1)) + 1))
         i, j, value = cross.i[used], cross.j[used], cross.value[used]
         self.empty = not len(value) or len(target.gold.rows) < 2
         self.rows, row = np.unique(i, return_inverse=True)
@@ -137,11 +164,16 @@ class _Pairing:
 
             self.matrix = csr_array((value, (row, column)), shape=shape)
 
-    def expectation(self, e: Floats, across: Floats, square: Floats, total: Floats) -> Floats:
+    def summed(self, across: Floats) -> Floats:
+        """(columns, rows) the weight of all queries that are judged alike."""
+        if self.alone:
+            return across[self.members]
+        return np.asarray(np.add.reduceat(across[self.members], self.begin, axis=0))
+
+    def expectation(self, e: Floats, across: Floats, summed: Floats, square: Floats, total: Floats) -> Floats:
         """(rows,) null A under the weights e (rows, Q); across: e transposed, square: e * e, total: sums of e."""
         if self.empty:
             return np.zeros(len(e))
         mass = e @ self.gold
-        mine = across if self.members is None else np.add.reduceat(across[self.members], self.begin, axis=0)
-        both = self.ones @ ((self.matrix @ mine[self.columns]) * across[self.rows]) - square @ self.own
+        both = self.ones @ ((self.matrix @ summed[self.columns]) * across[self.rows]) - square @ self.own
         return np.asarray(mass / total * both / (mass**2 - square @ self.gold))

@@ -79,6 +79,12 @@ class _Draws:
         children = np.random.SeedSequence(self._settings.seed).spawn(len(self.PURPOSES))
         return np.random.default_rng(children[self.PURPOSES.index(purpose)])
 
+    def gold(self, case: Case) -> GoldSets:
+        key = ("gold", id(case.judgments), gold_level(case.measure))
+        if key not in self._made:
+            self._made[key] = nulls.gold_sets(case.measure, case.judgments)
+        return self._made[key]  # type: ignore[return-value]
+
     def permuted(self, gold: GoldSets, n_draws: int) -> NDArray[np.signedinteger]:
         key = ("A", len(gold.rows), n_draws)
         if key not in self._made:
@@ -118,7 +124,7 @@ class _Weighed:
 def _weigh(case: Case, settings: Settings, draws: _Draws) -> _Weighed:
     measure, judgments, lists = case.measure, case.judgments, case.lists
     n_draws = case.n_draws or settings.n_boot
-    gold = nulls.gold_sets(measure, judgments)
+    gold = draws.gold(case)
     if case.sparse:
         cross = cross_scores(measure, judgments, lists, case.grade, case.own)
     else:

@@ -87,10 +87,13 @@ def deal_sets(gold: GoldSets, n_draws: int, rng: Generator, *, uniform_sets: boo
         return rng.integers(0, n, (n, n_draws), dtype=kind)
     order = np.argsort(gold.set_of, kind="stable")
     begin = np.searchsorted(gold.set_of[order], np.arange(gold.n_sets + 1))
-    which = rng.integers(0, gold.n_sets, (n, n_draws), dtype=np.int32)
-    if gold.n_sets == n:
-        return np.asarray(order.astype(kind)[which])
-    return np.asarray(order.astype(kind)[begin[which] + rng.integers(0, np.diff(begin)[which])])
+    which = rng.integers(0, gold.n_sets, (n, n_draws), dtype=kind)
+    dealt = order.astype(kind)[begin[:-1]][which]
+    times = np.diff(begin)
+    shared = np.flatnonzero((times > 1)[which])  # any of the queries that have the set
+    chosen = which.ravel()[shared]
+    dealt.ravel()[shared] = order[begin[chosen] + rng.integers(0, times[chosen])]
+    return np.asarray(dealt)
 
 
 def dealt_gold(

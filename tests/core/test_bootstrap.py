@@ -83,7 +83,7 @@ def test_null_a_under_weights_never_pairs_a_query_with_itself(
         some = [names[row] for row in target.gold.rows]
         e = np.random.default_rng(seed).standard_exponential((3, len(names)))
         pairing = bootstrap._Pairing(target)
-        found = pairing.expectation(e, np.ascontiguousarray(e.T), e * e, e.sum(axis=1))
+        found = pairing.expectation(e, e.T, pairing.summed(e.T), e * e, e.sum(axis=1))
         for line, got in zip(e, found, strict=True):
             w = dict(zip(names, line.tolist(), strict=True))
             pairs = [(w[i] * w[j], s[i, j]) for i in some for j in some if i != j]
@@ -96,7 +96,9 @@ def test_at_equal_weights_the_scaled_gap_is_the_gap_to_all_permutations() -> Non
     target = target_of(Measure("nDCG"), *made_bench(9, 3))
     one = np.ones((1, 9))
     pairing = bootstrap._Pairing(target)
-    gap = pairing.scale * (target.own.mean() - pairing.expectation(one, one.T, one, one.sum(axis=1))[0])
+    gap = pairing.scale * (
+        target.own.mean() - pairing.expectation(one, one.T, pairing.summed(one.T), one, one.sum(axis=1))[0]
+    )
     assert gap == pytest.approx(target.own.mean() - target.cross.dense().mean(), abs=1e-14)
 
 
