@@ -158,7 +158,7 @@ def check_options(**given: Any) -> None:
     }  # fmt: skip
     ranges = {
         "n_boot": (100, 10**5), "depth": (1, 2**31 - 1), "max_docs": (1, 2**31 - 1), "jobs": (1, 1024),
-        "seed": (0, 2**63 - 1), "measured_seeds": (1, 10**6),
+        "seed": (0, 2**63 - 1), "measured_seeds": (1, 10**6), "simulate": (2, 10**4),
     }  # fmt: skip
     for name, value in given.items():
         if name in words:

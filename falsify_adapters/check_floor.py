@@ -59,6 +59,8 @@ def floor(
     units: Units | None = None,
     chunks: str | None = None,
     input_format: str | None = None,
+    simulate: int | None = None,
+    backend: str = "ir_measures",
     seed: int = 0,
     progress: Progress | None = None,
     registry: Registry | None = None,
@@ -69,11 +71,12 @@ def floor(
     measure, {measure: value}, or "MEASURE=VALUE" texts), the mean of `measured_seeds` runs. run, or score: what is
     held against the noise in Check 2; without either the ceiling stands in where noise was given. candidates: pool
     sizes by unit, to be told apart. measures: those that `measured` and `score` name where None, else nDCG@10. Without
-    runs the whole pool is ranked, unless `depth` says otherwise. Raises FalsifyError.
+    runs the whole pool is ranked, unless `depth` says otherwise. simulate: so many random runs through the mapping,
+    the ranking and `backend` are held against the floor, to check the harness itself. Raises FalsifyError.
     """
     check_options(
         ties=ties, queries=queries, duplicates=duplicates, check_alpha=check_alpha, depth=depth, max_docs=max_docs,
-        seed=seed, measured_seeds=measured_seeds,
+        seed=seed, measured_seeds=measured_seeds, simulate=simulate,
     )  # fmt: skip
     if len(_listed(noise)) and measured is not None:
         raise OptionError("noise is given by runs and by numbers", where="--noise, --measured", legal="one of them")
@@ -93,16 +96,28 @@ def floor(
         pool, depth, max_docs, cast("Ties", ties), queries, queries_file, cast("Duplicates", duplicates), drop_self,
         input_format, mapping, chunks,
     )  # fmt: skip
-    taken = take_in(qrels, runs, how, registry, progress or (lambda *_: None), runless=not runs)
+    say = progress or (lambda *_: None)
+    taken = take_in(qrels, runs, how, registry, say, runless=not runs)
     n_noise = len(runs) - (run is not None)
     bench = _bench(taken, n_noise, depth, seed)
+    checked: list[dict[str, Any] | None] = [None] * len(wanted)
+    if simulate is not None:
+        from falsify_adapters import harness, judging
+        from falsify_adapters.harness_ids import urn_of
+
+        plans = [judging.plan(registry, backend, m, ()) for m in wanted]
+        urn = urn_of(taken, pool, chunks, mapping, registry, drop_self=drop_self)
+        trial = harness.simulate(
+            taken.entrants[0].coded, urn, bench, runs=simulate, depth=depth, drop_self=drop_self, say=say
+        )
+        checked = [harness.harness(p.measure, p.backend, p.traits, trial, check_alpha) for p in plans]
     sizes = dict(candidates or {})
     if bench.chunks is not None and not sizes:
         sizes = {"documents": bench.chunks.chunks.n_docs, "chunks": bench.chunks.chunks.n_chunks}
     rows = [
         _row(m, taken, bench, n_noise, run is not None, typed.get(m), held.get(m), measured_seeds, sizes,
-             (min_signal, min_headroom, check_alpha))
-        for m in wanted
+             (min_signal, min_headroom, check_alpha)) | {"harness": found}
+        for m, found in zip(wanted, checked, strict=True)
     ]  # fmt: skip
     judged = taken.qrels
     return FloorReport(
@@ -114,6 +129,7 @@ def floor(
                 "chunks": chunks, "unit": "documents" if mapping is None else f"documents by {mapping.name}",
                 "check_alpha": check_alpha, "min_signal": min_signal, "min_headroom": min_headroom, "rel": rel,
                 "ties": ties, "queries": queries, "duplicates": duplicates, "drop_self": drop_self, "seed": seed,
+                "simulate": simulate, "backend": None if simulate is None else backend,
             },
             "qrels": {
                 "path": judged.source.path, "sha256": judged.source.sha256,

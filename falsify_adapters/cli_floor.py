@@ -38,7 +38,7 @@ from falsify_adapters.errors import OptionError
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
 
-FORMATS = ("json", "table")
+FORMATS = ("html", "json", "table")
 
 
 @click.command(context_settings={"show_default": True})
@@ -65,6 +65,11 @@ FORMATS = ("json", "table")
     "--min-signal", metavar="X", type=FromTo(0, math.inf), default=2.0, help="Check 2: least score over noise."
 )
 @click.option("--min-headroom", metavar="X", type=FromTo(0, 1), default=0.5, help="Check 2: least ceiling - floor.")
+@click.option(
+    "--simulate", metavar="S", type=AtLeast(2), default=None,
+    help="Check the harness: S random runs through mapping, ranking and backend have to score the floor.",
+)  # fmt: skip
+@click.option("--backend", metavar="NAME", default="ir_measures", help="Who computes the scores of --simulate.")
 @pool_options
 @reading_options
 @seed_option
@@ -86,6 +91,8 @@ def floor(
     candidates: dict[str, int] | None,
     run: str | None,
     score: tuple[str, ...],
+    simulate: int | None,
+    backend: str,
     chosen: str | None,
     output: str | None,
     no_progress: bool,
@@ -100,17 +107,20 @@ def floor(
     \b
     Check 1, with --noise or --measured: is the noise where probability puts it?
     Check 2, with --run or --score:      is there room above the floor?
+    With --simulate:                     does the harness agree with the floor?
 
     \b
       falsify-adapters floor QRELS --pool 218 --measured RR@10=0.02246 \\
           --measured-seeds 20 --score RR@10=0.358 --candidates chunks=1052,files=218
 
     \b
-    Exit status: 0 every check passes, 1 a check says above, below or fail,
-    2 bad input or usage, 4 a fault of this program.
+    Exit status: 0 every check passes, 1 a check says above, below, fail or
+    differs, 2 bad input or usage, 4 a fault of this program.
     """
     if measured_seeds > 1 and not measured:
         raise OptionError("there is no --measured that it belongs to", where="--measured-seeds")
+    if simulate is None and backend != "ir_measures":
+        raise OptionError("there is no --simulate that it belongs to", where="--backend")
     if candidates and not (measured or noise):
         raise OptionError(
             "there is no measured noise to hold the candidates against",
@@ -134,6 +144,8 @@ def floor(
         run=run,
         score=list(score) or None,
         candidates=candidates,
+        simulate=simulate,
+        backend=backend,
         progress=progress_on(sys.stderr, wanted=not (no_progress or quiet)),
         registry=registry,
         **settings,

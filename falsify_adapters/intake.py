@@ -86,8 +86,7 @@ def take_in(qrels: Any, runs: Any, how: Intake, registry: Registry, say: Progres
         facts, entrants = [RunFacts("", coded.path, None)], [Entrant(coded.path, coded, no_run(coded))]
     if how.chunks is not None:
         return _in_chunks(how, Taken(judged, coded, tuple(facts), tuple(entrants), (), ()))
-    named = {name: partial(_pool_source, registry, name) for name in registry.names("pools")}
-    pools = resolve(how.pool, entrants, drop_self=how.drop_self, sources=named)
+    pools = resolve(how.pool, entrants, drop_self=how.drop_self, sources=pool_sources(registry))
     return Taken(judged, coded, tuple(facts), tuple(entrants), tuple(pools), (None,) * len(pools))
 
 
@@ -133,6 +132,11 @@ def units_of(registry: Registry, unit: str | None = None, **options: str | None)
     make: Callable[[str], Any] = registry.resolve("units", name)
     mapping = make(argument)
     return mapping if isinstance(mapping, Units) else by_function(mapping, f"{name}:{argument}")
+
+
+def pool_sources(registry: Registry) -> dict[str, Callable[[], PoolSource]]:
+    """The pool sources on offer, by name, loaded when called."""
+    return {name: partial(_pool_source, registry, name) for name in registry.names("pools")}
 
 
 def _pool_source(registry: Registry, name: str) -> PoolSource:

@@ -76,6 +76,8 @@ def test_defaults_are_those_of_the_library(library: Library) -> None:
         "run": None,
         "score": None,
         "candidates": None,
+        "simulate": None,
+        "backend": "ir_measures",
         "min_signal": 2.0,
         "min_headroom": 0.5,
         "check_alpha": 0.01,

@@ -15,8 +15,10 @@ class FloorReport:
 
     @property
     def failed(self) -> bool:
-        """Whether a check says above, below or fail."""
-        checks = (row[name] for row in self.data["results"] for name in ("check1", "check2", "noise_overlap"))
+        """Whether a check says above, below, fail or differs."""
+        checks = (
+            row[name] for row in self.data["results"] for name in ("check1", "check2", "noise_overlap", "harness")
+        )
         return any(check is not None and check["verdict"] != "pass" for check in checks)
 
     @property

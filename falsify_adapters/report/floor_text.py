@@ -21,6 +21,7 @@ CHECKS = {
     "check1": "Check 1, is the noise where probability puts it?",
     "check2": "Check 2, is there room above the floor?",
     "noise_overlap": "Is the noise noise?",
+    "harness": "Does the harness agree with the floor?",
 }
 
 
@@ -44,7 +45,7 @@ def render_floor(report: Mapping[str, Any], *, width: int, color: bool, ascii_on
 
 
 def _overall(rows: Sequence[Mapping[str, Any]]) -> str:
-    """PASS, or FAIL where a check says above, below or fail; nothing where none was made."""
+    """PASS, or FAIL where a check says above, below, fail or differs; nothing where none was made."""
     made = [row[name]["verdict"] for row in rows for name in CHECKS if row[name] is not None]
     return "" if not made else "PASS" if all(verdict == "pass" for verdict in made) else "FAIL"
 
@@ -71,7 +72,7 @@ def _head(page: Page, report: Mapping[str, Any]) -> None:
 def _summary(page: Page, rows: Sequence[Mapping[str, Any]], notes: Notes) -> list[Text]:
     """One line per measure."""
     made = [name for name in CHECKS if any(row[name] is not None for row in rows)]
-    heads = {"check1": "check 1", "check2": "check 2", "noise_overlap": "overlap"}
+    heads = {"check1": "check 1", "check2": "check 2", "noise_overlap": "overlap", "harness": "harness"}
     columns = [Column("measure"), *(Column(name, right=True) for name in ("floor", "sd", "ceiling", "headroom"))]
     columns += [*(Column(heads[name]) for name in made), Column("notes" if notes.messages else "")]
     lines: list[Row] = []
@@ -106,7 +107,7 @@ def _block(page: Page, row: Mapping[str, Any], settings: Mapping[str, Any], note
     page.line(title, _colored(overall) if overall else "")
     for text in _facts(page, row):
         page.prose(text, 2)
-    for name, (found, steps) in _checks(row, settings).items():
+    for name, (found, steps) in checks(row, settings).items():
         page.line(f"  {CHECKS[name]} ", _colored(row[name]["verdict"]))
         for text in found:
             page.prose(page.safe(text), 4)
@@ -115,7 +116,7 @@ def _block(page: Page, row: Mapping[str, Any], settings: Mapping[str, Any], note
     point_at_notes(page, notes, row)
 
 
-def _checks(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, tuple[Iterator[str], list[str]]]:
+def checks(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, tuple[Iterator[str], list[str]]]:
     """For every check that was made, what it found and what to do next."""
     made: dict[str, tuple[Iterator[str], list[str]]] = {}
     if row["check1"] is not None:
@@ -124,6 +125,8 @@ def _checks(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, tu
         made["check2"] = (_check2(row, settings), after_check2(row, settings))
     if row["noise_overlap"] is not None:
         made["noise_overlap"] = (_overlap(row), after_overlap(row))
+    if row["harness"] is not None:
+        made["harness"] = (_harness(row), row["harness"]["why"])
     return made
 
 
@@ -214,6 +217,15 @@ def _overlap(row: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{names} have {percent(check['observed'])} in common at the top{most}; chance gives "
         f"{percent(check['expected'])}, p {p_value(check['p'])}"
+    )
+
+
+def _harness(row: Mapping[str, Any]) -> Iterator[str]:
+    check = row["harness"]
+    yield (
+        f"{count(check['runs'], 'simulated run')} of {check['depth']} {check['ids']} a query, through "
+        f"{check['backend']}: {short(check['score'])} where the floor of such runs is {short(check['expected'])} "
+        f"(sd {check['sd']:#.2g}), p {p_value(check['p'])}"
     )
 
 
