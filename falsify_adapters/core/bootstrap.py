@@ -14,8 +14,7 @@ at 10 queries. Where all queries have the same expectation the two are the same 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +27,8 @@ from falsify_adapters.model import Floats
 
 MIN_DRAWS = 4000  # the verdict's interval looks far into the tails
 ROWS = 64  # resamples in a block
-THREADS = 2  # blocks under way at a time; numpy lets go of the interpreter while it computes
+THREADS = 2  # blocks under way at a time
+THREADS_FROM = 1000  # queries, below which starting threads costs more than it brings
 
 Interval = tuple[float, float]
 
@@ -85,16 +85,27 @@ def resample(targets: Sequence[Target], n_boot: int, rng: Generator) -> list[dic
     halves, ones, weights = rng.spawn(3)
     half, one = halves.standard_gamma(0.5, (n_boot, 2)), ones.standard_exponential((n_draws, 2))
     sums = [_Sums(t, n_draws) for t in targets]
+    blocks = ((a, weights.standard_exponential((min(ROWS, n_draws - a), n))) for a in range(0, n_draws, ROWS))
+    if n < THREADS_FROM:
+        for first, e in blocks:
+            _add_block(sums, first, e, half[first : first + len(e)], one)
+    else:
+        _in_threads(sums, blocks, half, one)
+    return [{name: Resampled(g[0, :n_boot], g[1], g[2]) for name, g in s.gaps.items()} for s in sums]
+
+
+def _in_threads(sums: Sequence[_Sums], blocks: Iterable[tuple[int, Floats]], half: Floats, one: Floats) -> None:
+    """Add the blocks, some at a time; numpy lets go of the interpreter while it computes."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     with ThreadPoolExecutor(THREADS) as pool:
         waiting: deque[Future[None]] = deque()
-        for first in range(0, n_draws, ROWS):
-            e = weights.standard_exponential((min(ROWS, n_draws - first), n))
+        for first, e in blocks:
             waiting.append(pool.submit(_add_block, sums, first, e, half[first : first + len(e)], one))
             if len(waiting) > 2 * THREADS:  # memory stays flat
                 waiting.popleft().result()
         for block in waiting:
             block.result()
-    return [{name: Resampled(g[0, :n_boot], g[1], g[2]) for name, g in s.gaps.items()} for s in sums]
 
 
 class _Sums:

@@ -80,10 +80,15 @@ def visible(measure: Measure, lists: Lists) -> NDArray[np.bool_]:
     return np.ones(len(lists.rank), bool) if k is None else np.asarray(lists.rank <= k)
 
 
-def own_hits(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[Hits, Ints]:
-    """Each list's hits against its own judgments of every grade, negative ones included; and their rows in `lists`."""
+def own_hits(
+    measure: Measure, judgments: Judgments, lists: Lists, within: NDArray[np.bool_] | None = None
+) -> tuple[Hits, Ints]:
+    """Each list's hits against its own judgments of every grade, negative ones included; and their rows in `lists`.
+
+    within: (H,) the rows to look at, None for those that the measure can see.
+    """
     key = judgments.query.astype(np.int64) * judgments.n_docs + judgments.doc
-    rows = np.flatnonzero(visible(measure, lists))
+    rows = np.flatnonzero(visible(measure, lists) if within is None else within)
     query = lists.query[rows].astype(np.int64)
     wanted = query * judgments.n_docs + lists.doc[rows]
     at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))

@@ -85,7 +85,9 @@ def gold_counts(measure: Measure, judgments: Judgments) -> Ints:
 
 
 def _any_judged(case: Case) -> bool:
-    hits, _ = own_hits(replace(case.measure, cutoff=None), case.judgments, case.lists)
+    if case.own.any():
+        return True
+    hits, _ = own_hits(case.measure, case.judgments, case.lists, np.ones(len(case.lists.rank), bool))
     return len(hits.pair) > 0
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from falsify_adapters.core.cross import gold_level, lowest_grade, own_hits
 from falsify_adapters.core.kernels import Hits
-from falsify_adapters.measures import Measure
+from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Ints, Judgments, Lists
 
 
@@ -37,8 +37,10 @@ def tie_extremes(measure: Measure, judgments: Judgments, lists: Lists) -> tuple[
     Within a tie group the best order puts judged documents first, highest grade first; the worst puts them last,
     highest grade last. Documents below the cutoff take part where their group reaches above it.
     """
-    uncut = Measure(measure.family, None, measure.rel, measure.gain, measure.params)
-    hits, row = own_hits(uncut, judgments, lists)
+    k = sight(measure)
+    hits, row = own_hits(
+        measure, judgments, lists, np.ones(len(lists.rank), bool) if k is None else lists.tie_first <= k
+    )
     low, high = lists.tie_first[row].astype(np.int64), lists.tie_last[row].astype(np.int64)
     order = np.lexsort((-hits.grade, low, hits.pair))
     pair, grade, low, high = hits.pair[order], hits.grade[order], low[order], high[order]

@@ -66,15 +66,16 @@ def draw_labels(tickets: Codes, n_docs: int, want: int, n_draws: int, rng: Gener
         return np.asarray(labels[np.concatenate([r[:, :want] for r in race])], np.int32)
     out = np.empty((n_draws, want), np.int32)
     rows = np.arange(n_draws)
-    drawn = np.zeros((n_draws, 0), np.int32 if n_docs * 4 * m < 2**31 else np.int64)  # half the bytes, twice the speed
+    drawn = np.zeros((n_draws, 0), np.int32 if n_docs * 8 * m < 2**31 else np.int64)  # half the bytes, twice the speed
     while len(rows):  # rows with too many repeats go on with what they have: drawing them anew would favour some
         more = tickets[rng.integers(0, len(tickets), (len(rows), m), dtype=np.int32)].astype(drawn.dtype)
         drawn = np.concatenate([drawn, more], axis=1)
         width = drawn.shape[1]
-        if n_docs * width >= 2**31:
+        bits = width.bit_length()  # label and place in one number, taken apart by shifts: division is what would cost
+        if n_docs << bits >= 2**31:
             drawn = drawn.astype(np.int64)
-        key = np.sort(drawn * width + np.arange(width, dtype=drawn.dtype), axis=1)
-        label, when = key // width, key % width
+        key = np.sort((drawn << bits) | np.arange(width, dtype=drawn.dtype), axis=1)
+        label, when = key >> bits, key & ((1 << bits) - 1)
         when[:, 1:][label[:, 1:] == label[:, :-1]] = width
         last = np.partition(when, want - 1, axis=1)[:, want - 1]
         done = last < width
