@@ -22,11 +22,13 @@ import numpy as np
 from numpy.random import Generator
 
 from falsify_adapters.core.cross import CrossScores
-from falsify_adapters.core.nulls import DENSE, GoldSets
+from falsify_adapters.core.nulls import GoldSets
 from falsify_adapters.model import Floats
 
 MIN_DRAWS = 4000  # the verdict's interval looks far into the tails
 ROWS = 64  # resamples in a block
+DENSE_CELLS = 2**18  # S is held in full up to this many cells,
+DENSE_SHARE = 1 / 8  # or where more of them than this are filled
 THREADS = 2  # blocks under way at a time
 THREADS_FROM = 1000  # queries, below which starting threads costs more than it brings
 
@@ -161,19 +163,21 @@ class _Pairing:
         self.members = np.argsort(column, kind="stable")
         self.begin = np.searchsorted(column[self.members], np.arange(int(column.max(initial=-1)) + 1))
         i, j, value = cross.i[used], cross.j[used], cross.value[used]
+        self.whole = False
         self.empty = not len(value) or len(target.gold.rows) < 2
         self.rows, row = np.unique(i, return_inverse=True)
-        self.columns, column = np.unique(j, return_inverse=True)
-        self.ones = np.ones(len(self.rows))
-        shape = (len(self.rows), len(self.columns))
+        self.columns, at = np.unique(j, return_inverse=True)
+        size = len(self.rows) * len(self.columns)
         self.matrix: Any
-        if max(shape) <= DENSE:
-            self.matrix = np.zeros(shape)
-            self.matrix[row, column] = value
+        if size <= DENSE_CELLS or len(value) > size * DENSE_SHARE:
+            self.matrix = np.zeros((len(self.rows), len(self.columns)))
+            self.matrix[row, at] = value
         else:
-            from scipy.sparse import csr_array  # only where S is too large to be held in full: the import is slow
+            from scipy.sparse import csr_array  # only where S is large and thin: the import is slow
 
-            self.matrix = csr_array((value, (row, column)), shape=shape)
+            self.whole = 2 * len(self.rows) > cross.n_queries  # then picking rows costs more than the empty ones
+            shape = (cross.n_queries, len(self.begin)) if self.whole else (len(self.rows), len(self.columns))
+            self.matrix = csr_array((value, (i, j) if self.whole else (row, at)), shape=shape)
 
     def summed(self, across: Floats) -> Floats:
         """(columns, rows) the weight of all queries that are judged alike."""
@@ -186,5 +190,7 @@ class _Pairing:
         if self.empty:
             return np.zeros(len(e))
         mass = e @ self.gold
-        both = self.ones @ ((self.matrix @ summed[self.columns]) * across[self.rows]) - square @ self.own
+        product = self.matrix @ (summed if self.whole else summed[self.columns])
+        product *= across if self.whole else across[self.rows]
+        both = np.ones(len(product)) @ product - square @ self.own
         return np.asarray(mass / total * both / (mass**2 - square @ self.gold))

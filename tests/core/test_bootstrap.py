@@ -50,7 +50,9 @@ def target_of(measure: Measure, qrels: dict[str, dict[str, int]], run: dict[str,
 @pytest.mark.parametrize("dense", [2048, 0], ids=["dense", "sparse"])
 def test_resampled_gaps_equal_the_loops(dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "MIN_DRAWS", 150)
-    monkeypatch.setattr(bootstrap, "DENSE", dense)
+    monkeypatch.setattr(bootstrap, "DENSE_CELLS", dense)
+    monkeypatch.setattr(bootstrap, "DENSE_SHARE", 1.0)
+    monkeypatch.setattr(bootstrap, "THREADS_FROM", dense)
     qrels, run = made_bench(7, 0)
     measures = [Measure("nDCG", 3), Measure("RR")]
     found = resample([target_of(m, qrels, run) for m in measures], 90, np.random.default_rng(5))
