@@ -64,6 +64,7 @@ def formats() -> Iterable[Offer]:
     return (
         Offer("table", _table, "text for people, as on the terminal"),
         Offer("json", "falsify_adapters.cli_common:to_json", "everything, numbers unrounded"),
+        Offer("html", "falsify_adapters.report.html:to_html", "one page with pictures, for a browser"),
     )
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--format", "chosen", metavar="F", default=None, show_default="table, or by FILE's ending",
-    help="Format of the report: table, json, or one of a plugin.",
+    help="Format of the report: table, json, html, or one of a plugin.",
 )  # fmt: skip
 @output_option
 @click.option("--per-query", metavar="FILE", help="Also write one row per run, measure and query (CSV).")

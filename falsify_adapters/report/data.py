@@ -210,18 +210,10 @@ class GateReport:
             raise OptionError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
 
     def save(self, path: str | Path) -> None:
-        """Write the report in the format of the file's ending: .json, or .txt for the table."""
-        from falsify_adapters.report.plain import to_json
-        from falsify_adapters.report.text import render_gate
+        """Write the report in the format of the file's ending: .json, .html, .txt (the table). Raises OptionError."""
+        from falsify_adapters.report.saving import save
 
-        path = Path(path)
-        if path.suffix == ".json":
-            text = to_json(self.to_dict())
-        elif path.suffix == ".txt":
-            text = render_gate(self.to_dict(), width=100, color=False, ascii_only=False)
-        else:
-            raise OptionError(f"no format has the ending {path.suffix!r}", where=str(path), legal=".json, .txt")
-        path.write_text(text, encoding="utf-8")
+        save(self.to_dict(), path)
 
 
 def _one(values: Ints | Floats) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -36,3 +37,9 @@ class FloorReport:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, numbers unrounded."""
         return dict(self.data)
+
+    def save(self, path: str | Path) -> None:
+        """Write the report in the format of the file's ending: .json, .html, .txt (the table). Raises OptionError."""
+        from falsify_adapters.report.saving import save
+
+        save(self.data, path)

@@ -132,11 +132,11 @@ def _gap(page: Page, result: Mapping[str, Any], settings: Mapping[str, Any], nam
     null = result["nulls"].get(name)
     if null is None:
         return Text("-  ")
-    verdict = _verdict(result, settings, name)
+    verdict = shown_verdict(result, settings, name)
     return Text(f"{number(null['delta'], 3)} {page.sign(MARKS[verdict])}", style=_style(verdict))
 
 
-def _verdict(result: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> str:
+def shown_verdict(result: Mapping[str, Any], settings: Mapping[str, Any], name: str) -> str:
     verdict: str = result["nulls"][name]["verdict"]
     return "toothless" if name in toothless(result, settings) else verdict
 
@@ -147,7 +147,7 @@ def _style(verdict: str) -> str:
 
 def _legend(page: Page, results: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[Text]:
     text = "A to D: gap between the score and each null"
-    seen = {_verdict(result, settings, name) for result in results for name in result["nulls"]}
+    seen = {shown_verdict(result, settings, name) for result in results for name in result["nulls"]}
     for verdict, words in (("fail", "fails"), ("under-ns", "too few queries"), ("toothless", "says nothing here")):
         text += f"; {MARKS[verdict]} {words}" if verdict in seen else ""
     return [Text(line, style="dim") for line in textwrap.wrap(page.sign(text), page.width)]
@@ -213,7 +213,7 @@ def _null_table(page: Page, result: Mapping[str, Any], settings: Mapping[str, An
             p_value(null["p"]),
         ]
         row += [number(null["reach"], 3)] if reach else []
-        verdict = _verdict(result, settings, key)
+        verdict = shown_verdict(result, settings, key)
         row.append(Text(verdict, style=_style(verdict)))
         rows.append(row)
     for gap, indent in ((2, 2), (1, 2), (1, 0)):  # as airy as the width allows

@@ -1,0 +1,38 @@
+"""What to do about each flag, in a sentence: the words of docs/messages.md, which a test holds against these."""
+
+from __future__ import annotations
+
+CURES = {
+    "nothing_judged": "Check the files. Usually the qrels are another round's or number the queries otherwise.",
+    "below_chance": "Look for reversed scores, wrong ids, dropped documents.",
+    "query_independent": "Find out why the system does not read the query.",
+    "cannot_pass": "More documents in the pool, a smaller cutoff, fewer gold documents.",
+    "cannot_fail": "A smaller cutoff or another measure.",
+    "small_scale": "Read the gap as a share of that range; choose a smaller tau beforehand.",
+    "paired_disagrees": "Look at both: the score may live on low grades.",
+    "kernel_differs": "Nothing to do; report it if the backend looks wrong.",
+    "nulls_coincide": "Count them as one witness.",
+    "null_toothless": "Go by the others, mostly by C.",
+    "few_queries": "Use more queries.",
+    "pool_observed": "Give --pool N with the size of the collection.",
+    "gold_outside_pool": "Check the file of ids, or the judgments.",
+    "no_signal_in_ties": "Check that the scorer ran and that its scores were written.",
+    "ties_decide": "More precise scores.",
+    "scores_beyond_float32": "Scale the scores.",
+    "rank_contradicts_score": "Negate the scores, or write the right ones.",
+    "queries_missing": "Find out why; --queries both leaves them out.",
+    "queries_ignored": "Nothing, or other qrels.",
+    "queries_without_gold": "A lower level, or --queries-file.",
+    "queries_without_rows": "Nothing, or mend the object.",
+    "short_lists": "Retrieve deeper, or use a smaller cutoff.",
+    "negative_grades": "Nothing.",
+    "self_matches": "--drop-self, where queries are documents of the collection.",
+    "self_dropped": "Nothing.",
+    "duplicates_removed": "Nothing, or mend the run.",
+    "duplicate_judgments": "Nothing.",
+    "identical_runs": "Count them as one witness, not several.",
+    "units_mapped": "Nothing. See chunks.",
+    "fields_left_over": "Look for blanks in ids.",
+    "format_recognised": "Nothing, if it is that.",
+    "ids_written_as_text": "Nothing, unless 007 and 7 should be different.",
+}

@@ -1,0 +1,248 @@
+"""The gate's report as the body of an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from falsify_adapters.report.advice import NULLS, next_steps
+from falsify_adapters.report.html import KINDS, facts, note_links, note_list, settings, steps, table, verdict
+from falsify_adapters.report.markup import Child, Markup, el, join
+from falsify_adapters.report.page import LOUD, Notes, shown
+from falsify_adapters.report.picture import Picture, Scale
+from falsify_adapters.report.safe import count, interval, number, p_value
+from falsify_adapters.report.text import NAMES, shown_verdict
+
+WORDS = {"pass": "passes", "fail": "fails", "under-ns": "too few queries", "toothless": "says nothing here"}
+SIGNS = {"pass": "✓", "fail": "✗", "under-ns": "?", "toothless": "·"}
+
+
+def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
+    """The page's title, and what its body holds."""
+    results, options = report["results"], report["settings"]
+    verdicts = [result["verdict"] for result in results]
+    overall = next((word for word in ("FAIL", "UNDER-NS") if word in verdicts), "PASS")
+    notes = Notes.of(results)
+    runs = {(result["run"], result["path"], result["sha256"]): None for result in results}
+    files = [("qrels", report["qrels"]["path"], report["qrels"]["sha256"])]
+    files += [(f"run {run}" if run != path else "run", path, digest) for run, path, digest in runs]
+    body: list[Child] = [
+        el("header", el("h1", "Four-null gate: ", verdict(overall)), _head(report, verdicts)),
+        el(
+            "main",
+            _summary(results, options, notes) if len(results) > 1 else None,
+            join((_section(n, result, options, notes) for n, result in enumerate(results, 1)), "\n"),
+            _legend(options),
+            note_list(notes, results),
+            settings(report, files),
+        ),
+    ]
+    return f"Four-null gate: {overall}", body
+
+
+def _head(report: Mapping[str, Any], verdicts: Sequence[str]) -> list[Markup]:
+    qrels, options = report["qrels"], report["settings"]
+    lines = []
+    if len(verdicts) > 1:
+        told = ", ".join(f"{verdicts.count(word)} {word}" for word in ("PASS", "FAIL", "UNDER-NS") if word in verdicts)
+        lines.append(el("p", f"{count(len(verdicts), 'row')}, one per run and measure: {told}."))
+    lines.append(
+        el(
+            "p",
+            f"A score passes where it lies at least tau = {options['tau']:g} above what each of four nulls scores, and "
+            "above 0 with confidence.",
+        )
+    )
+    lines.append(
+        el(
+            "p",
+            f"{qrels['path']}: {count(qrels['queries'], 'query')}, {count(qrels['judgments'], 'judgment')}, "
+            f"{qrels['gold']} of them gold. Scored by {options['backend']}.",
+            class_="soft",
+        )
+    )
+    for result in report["results"]:
+        for flag in result["flags"]:
+            if flag["code"] in LOUD:
+                said = f"{shown(flag['code'])}: {result['run']}, {result['measure']}. {flag['message']}"
+                lines.append(el("p", el("strong", said), class_="fail"))
+    return lines
+
+
+def _summary(results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], notes: Notes) -> Markup:
+    extra = sorted({name for result in results for name in result["nulls"]} - set(NULLS))
+    keys = [*NULLS, *extra]
+    heads = ["run", "measure", "gate", "score", "floor", "ceiling", *(f"gap to {key}" for key in keys), "notes"]
+    rows = []
+    for n, result in enumerate(results, 1):
+        gaps = []
+        for key in keys:
+            null = result["nulls"].get(key)
+            sign = "" if null is None else SIGNS[shown_verdict(result, options, key)]
+            gaps.append("-" if null is None else f"{number(null['delta'], 3)} {sign}")
+        links: list[Child] = [el("a", str(i), href=f"#note-{i}") for i in notes.of_row(result)]
+        rows.append(
+            [
+                el("a", result["run"], href=f"#row-{n}"), result["measure"], verdict(result["verdict"]),
+                *(number(result[part], 3) for part in ("score", "floor", "ceiling")), *gaps,
+                [(" " if i else None, link) for i, link in enumerate(links)],
+            ]
+        )  # fmt: skip
+    signs = "; ".join(f"{SIGNS[key]} {word}" for key, word in WORDS.items())
+    words = (0, 1, 2, len(heads) - 1)
+    return el(
+        "section",
+        el("h2", "All rows"),
+        table("Score, floor, ceiling and gaps", heads, rows, words=words, name="names"),
+        el("p", f"Gaps: {signs}.", class_="legend"),
+    )
+
+
+def _section(n: int, result: Mapping[str, Any], options: Mapping[str, Any], notes: Notes) -> Markup:
+    title = f"{result['run']}, {result['measure']}: "
+    return el(
+        "section",
+        el("h2", title, verdict(result["verdict"])),
+        steps(next_steps(result, options), "What this rests on, and what to do"),
+        _figure(f"picture-{n}", result, options),
+        _null_table(result, options),
+        facts("Numbers of this row", _numbers(result)),
+        note_links(notes, result),
+        id=f"row-{n}",
+    )
+
+
+def _keys(result: Mapping[str, Any]) -> list[str]:
+    given = result["nulls"]
+    return [key for key in [*NULLS, *sorted(set(given) - set(NULLS))] if key in given]
+
+
+def _name(key: str) -> str:
+    return f"{key} {NAMES[key]}" if key in NAMES else key
+
+
+def _figure(name: str, result: Mapping[str, Any], options: Mapping[str, Any]) -> Markup:
+    score, tau = result["score"], options["tau"]
+    nulls = {key: result["nulls"][key] for key in _keys(result)}
+    ends = [0.0, score, result["floor"], 1.0 if result["ceiling"] is None else result["ceiling"]]
+    for null in nulls.values():
+        ends += [null["mean"] + x for x in (0.0, tau, *(null["ci95"] or ()), *(null["ci"] or ()))]
+    picture = Picture(Scale(min(ends), max(ends)))
+    picture.mark(score, f"score {number(score)}", "score")
+    picture.mark(result["floor"], f"floor {number(result['floor'])}", "floor")
+    if result["ceiling"] is not None:
+        picture.mark(result["ceiling"], f"ceiling {number(result['ceiling'])}", "ceiling")
+    said = [f"Score {number(score)}, floor {number(result['floor'])}, ceiling {number(result['ceiling'])}."]
+    for key, null in nulls.items():
+        kind = shown_verdict(result, options, key)
+        mean, colour = null["mean"], KINDS.get(kind, "fail")
+        y = picture.row(_name(key), f"{SIGNS[kind]} gap {number(null['delta'])}, {WORDS[kind]}", colour)
+        picture.bar(mean, mean + tau, y - 3, 18, "zone")
+        picture.bar(mean, score, y, 12, f"gap {colour}")
+        picture.line(mean, y - 5, 22, "expected")
+        for part, cap in (("ci", 4), ("ci95", 0)):
+            if null[part] is not None:
+                picture.whisker([mean + end for end in null[part]], y + 23, part, cap)
+        said.append(
+            f"Null {_name(key)}: expected {number(mean)}, gap {number(null['delta'])}, 95 % interval "
+            f"{interval(null['ci95'])}; {WORDS[kind]}."
+        )
+    title = f"{result['run']}, {result['measure']}: score, floor, ceiling and the gap to each null"
+    caption = (
+        f"{result['measure']}. Bars: from what each null expects to the score. Grey: the first {tau:g} above the "
+        "null, which a pass needs to leave behind."
+    )
+    return el("figure", picture.svg(name, title, " ".join(said)), el("figcaption", caption))
+
+
+def _null_table(result: Mapping[str, Any], options: Mapping[str, Any]) -> Markup:
+    level = 100 * (1 - options["alpha"] / len(NULLS))
+    heads = ("null", "verdict", "expected", "gap", "95 % interval", f"{level:g} % interval", "p", "reach", "how")
+    rows: list[list[Child]] = []
+    for key in _keys(result):
+        null, kind = result["nulls"][key], shown_verdict(result, options, key)
+        word = el("span", f"{SIGNS[kind]} {WORDS[kind]}", class_=f"verdict {KINDS.get(kind, 'fail')}")
+        rows.append(
+            [
+                _name(key), word, number(null["mean"]) + _error(null["se"]), number(null["delta"]),
+                interval(null["ci95"]), interval(null["ci"]), p_value(null["p"]), number(null["reach"]), null["method"],
+            ]
+        )  # fmt: skip
+    return table("The nulls", heads, rows, words=(0, 1, 8))
+
+
+def _error(se: float | None) -> str:
+    return "" if not se else f" ± {number(se) if se >= 0.00005 else f'{se:.0e}'}"
+
+
+def _numbers(result: Mapping[str, Any]) -> list[tuple[Child, Child]]:
+    queries, pool = result["queries"], result["pool"]
+    size = str(pool["n"]) if pool["n"] is not None else f"{pool['n_min']} to {pool['n_max']} a query"
+    asked = (
+        f"{queries['judged']} judged; {queries['missing']} not in the run (scored 0), {queries['ignored']} only in the "
+        f"run (ignored), {queries['without_gold']} without gold (scored 0)"
+    )
+    source = "the backend" if result["score_source"] == "backend" else "the built-in kernel"
+    by = f" ({result['backend']})" if result.get("backend") else ""
+    pairs: list[tuple[Child, Child]] = [
+        ("score", number(result["score"])),
+        ("floor, by random order", number(result["floor"]) + _error(result["floor_se"])),
+        ("ceiling, the best possible", number(result["ceiling"])),
+        ("chance-corrected score", number(result["chance_corrected"])),
+        ("queries", asked),
+        ("pool", f"{size} documents ({pool['source']})"),
+    ]
+    if result["judged_at_k"] is not None:
+        pairs.append(("judged share at the cutoff", number(result["judged_at_k"])))
+    span = "" if result["tie_span"] is None else f"; any order of them gives {interval(result['tie_span'])}"
+    pairs.append(("ties inside the cutoff", f"{count(result['tied_queries'], 'query')}{span}"))
+    if result["popularity"] is not None:
+        popular = result["popularity"]
+        pairs.append(("popularity ranker", f"{number(popular['score'])}, gap {number(popular['delta'])}"))
+    if result["paired"] is not None:
+        paired = result["paired"]
+        pairs.append((f"paired measure {paired['measure']}", f"{number(paired['score'])}, {paired['verdict']}"))
+    if result["queries_needed"] is not None:
+        pairs.append(("queries that would decide it", f"about {result['queries_needed']}"))
+    checked = f"{source}{by}; {count(result['verified_queries'], 'query')} computed both ways"
+    return [*pairs, ("score from", checked)]
+
+
+def _legend(options: Mapping[str, Any]) -> Markup:
+    level = 100 * (1 - options["alpha"] / len(NULLS))
+    tau = f"{options['tau']:g}"
+    signs: list[tuple[list[Markup], str]] = [
+        ([_rule("mark score", up=True)], "the score; it runs through all rows"),
+        (
+            [_rule("mark floor", up=True)],
+            "dotted: the floor, what a random order scores, and the ceiling, the best list",
+        ),
+        ([_rule("expected", up=True)], "what the null is expected to score"),
+        ([_box("gap pass")], "filled bar: the gap to a null that the score beats"),
+        ([_box("gap fail")], "empty bar: the gap to a null that the score does not beat"),
+        ([_box("gap open")], "dashed bar: too few queries to tell"),
+        ([_box("gap toothless")], "dotted bar: a null that no order could fail here; it is left out of the verdict"),
+        ([_box("zone")], f"grey: from the null to tau = {tau} above it"),
+        ([_rule("ci95")], "thick line below a bar: 95 % interval of the gap, laid off from what the null expects"),
+        (
+            [_rule("ci")],
+            f"thin line: the {level:g} % interval, which decides. Where it reaches from the null across the grey, "
+            "the queries are too few",
+        ),
+    ]
+    return el(
+        "section",
+        el("h2", "How to read the pictures"),
+        el("ul", [el("li", sign, words) for sign, words in signs]),
+        class_="legend",
+    )
+
+
+def _rule(kind: str, *, up: bool = False) -> Markup:
+    ends = {"x1": 14, "x2": 14, "y1": 1, "y2": 19} if up else {"x1": 1, "x2": 27, "y1": 10, "y2": 10}
+    return el("svg", el("line", class_=kind, **ends), width=28, height=20, aria_hidden="true")
+
+
+def _box(kind: str) -> Markup:
+    shape = el("rect", x=2, y=4, width=24, height=12, class_=kind)
+    return el("svg", shape, width=28, height=20, aria_hidden="true")
