@@ -112,14 +112,15 @@ def _room(name: str, row: Mapping[str, Any], options: Mapping[str, Any]) -> Mark
         loud = check["score"] > 0 if signal is None else signal >= options["min_signal"]
         times = f"above a {over} of 0" if signal is None else f"{number(signal, 2)} times the noise"
         finding = f"{times}, {'enough' if loud else 'too little'}"
-        y = picture.row("score over noise", finding, "pass" if loud else "fail")
+        y = picture.row("signal", finding, "pass" if loud else "fail")
         picture.bar(0.0, under * options["min_signal"], y - 3, 18, "zone")
         picture.bar(0.0, check["score"], y, 12, f"gap {'pass' if loud else 'fail'}")
         picture.line(under, y - 5, 22, "expected")
         described += f" Score {number(check['score'])}, {finding}."
         caption += (
-            f" Black line: the {over}, {short(under)}. Grey: the least headroom ({options['min_headroom']:g}) and the "
-            f"least signal ({options['min_signal']:g} times the noise), which the bars need to reach beyond."
+            f" Signal: the score over the noise. Black line: the {over}, {short(under)}. Grey: the least headroom "
+            f"({options['min_headroom']:g}) and the least signal ({options['min_signal']:g} times the noise), which "
+            "the bars need to reach beyond."
         )
     title = f"{row['measure']}: floor, ceiling and the room between them"
     return el("figure", picture.svg(name, title, described), el("figcaption", caption))

@@ -194,7 +194,11 @@ def _numbers(result: Mapping[str, Any]) -> list[tuple[Child, Child]]:
     ]
     if result["judged_at_k"] is not None:
         pairs.append(("judged share at the cutoff", number(result["judged_at_k"])))
-    span = "" if result["tie_span"] is None else f"; any order of them gives {interval(result['tie_span'])}"
+    span = (
+        ""
+        if result["tie_span"] is None or not result["tied_queries"]
+        else f"; any order of them gives {interval(result['tie_span'])}"
+    )
     pairs.append(("ties inside the cutoff", f"{count(result['tied_queries'], 'query')}{span}"))
     if result["popularity"] is not None:
         popular = result["popularity"]

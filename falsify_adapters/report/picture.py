@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from falsify_adapters.report.markup import Markup, el
 
 ROW, AXIS = 60, 30  # pixels
-NAME_LENGTH = 26  # letters of a row's name that fit beside its finding on a phone
+LINE = 17  # pixels from one line of text to the next
+NAME_LENGTH, LINE_LENGTH = 30, 38  # letters that fit across a phone, a name's with its finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,19 @@ class Picture:
         self._through.append((value, kind, self.y - 2))
 
     def row(self, name: str, found: str, kind: str = "") -> int:
-        """Opens a row: its name at the left, what was found at the right. Gives the y of its bar's top."""
+        """Opens a row: its name at the left, what was found at the right, or below where both are too long for a line.
+
+        Gives the y of the top of its bar.
+        """
         short = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
         top = self.y + 8
         self._front.append(el("text", short, x="0", y=top + 13, class_="name"))
-        self._front.append(el("text", found, x="100%", y=top + 13, text_anchor="end", class_=f"found {kind}".strip()))
-        self.y += ROW
-        return top + 22
+        beside = len(short) + len(found) <= LINE_LENGTH
+        down = 0 if beside else LINE
+        place = {"x": "100%", "text_anchor": "end"} if beside else {"x": "0"}
+        self._front.append(el("text", found, y=top + 13 + down, class_=f"found {kind}".strip(), **place))
+        self.y += ROW + down
+        return top + 22 + down
 
     def bar(self, start: float, end: float, y: float, height: float, kind: str) -> None:
         low, high = sorted((self.scale.share(start), self.scale.share(end)))
