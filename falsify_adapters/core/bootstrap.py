@@ -26,7 +26,7 @@ from falsify_adapters.core.nulls import GoldSets
 from falsify_adapters.model import Floats
 
 MIN_DRAWS = 4000  # the verdict's interval looks far into the tails
-ROWS = 64  # resamples in a block
+ROWS = 32  # resamples in a block
 DENSE_CELLS = 2**18  # S is held in full up to this many cells,
 DENSE_SHARE = 1 / 8  # or where more of them than this are filled
 THREADS = 2  # blocks under way at a time
