@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import falsify_adapters as fa
@@ -110,6 +111,25 @@ def test_a_real_run_pasted_as_noise_is_above_and_overlaps_itself(tmp_path: Path)
     empty.write_text("")
     with pytest.raises(InputError, match=r"empty\.run"):
         fa.floor(qrels, "RR@10", noise=[str(empty)], pool=218)
+
+
+def test_noise_with_a_reranker_left_on_is_not_noise() -> None:
+    """Two seeds whose first documents come from the same scorer, the rest at random."""
+    rng = np.random.default_rng(4)
+    qrels = production()
+    runs = []
+    for _ in range(2):
+        run = {}
+        for n, q in enumerate(qrels):
+            kept = [f"bm25-{n}-{i}" for i in range(4)]
+            others = [f"x{i}" for i in rng.permutation(200)[:16]]
+            run[q] = {d: float(99 - place) for place, d in enumerate([*kept, *others])}
+        run["q0"]["f0-0"] = 0.5
+        runs.append(run)
+    found = fa.floor(qrels, "RR@10", noise=runs, pool=400)["RR@10"]
+    assert found["check1"]["verdict"] == "pass"
+    assert found["noise_overlap"]["verdict"] == "above"
+    assert found["noise_overlap"]["observed"] >= 0.4
 
 
 def test_noise_runs_are_drawn_over_the_users_ids(tmp_path: Path) -> None:
