@@ -14,7 +14,7 @@ from falsify_adapters.core import noise
 from falsify_adapters.core.gate import kernel_grade, own_values
 from falsify_adapters.core.lattice import ROUND_OFF
 from falsify_adapters.grading import backend_grade
-from falsify_adapters.harness_ids import Urn, chunk_counts, faults
+from falsify_adapters.harness_ids import Urn, chunk_counts, faults, holds_queries
 from falsify_adapters.model import Floats, Ints, Lists, Run, Source
 from falsify_adapters.noise_checks import MEANS, Bench, Floor, floor_of
 from falsify_adapters.ranking import Coded, no_run, rank
@@ -59,13 +59,21 @@ def simulate(
     at = _at_depth(bench, depth)
     rng = np.random.default_rng(np.random.SeedSequence(bench.seed).spawn(1)[0])
     judged = urn.docs.is_in(coded.docs.implode()).to_numpy()
+    # One more is drawn where a query's own document will be dropped, so that `depth` are left.
+    extra = int(drop_self and urn.units is None)
+    drawn = np.minimum(depth + extra, urn.size)
+    wanted = np.minimum(depth, urn.size - extra * holds_queries(urn, coded))
     lists: list[Lists] = []
     short = 0
     for n in range(runs):
         say("simulating", n, runs)
-        made, retrieved, wanted = _run(coded, urn, at, depth, judged, drop_self, rng)
-        short += int((retrieved != wanted).sum())
-        lists.append(made)
+        run, rows = _run(coded, urn, drawn, rng)
+        if judged[rows].any():
+            ranked = rank(run, coded, max_docs=depth if extra else None, drop_self=drop_self, units=urn.units)
+            short += int((ranked.retrieved != wanted).sum())
+            lists.append(ranked.lists)
+        else:  # ranking refuses a run in which nothing is judged; here it is chance
+            lists.append(replace(no_run(coded).lists, depth=wanted))
     say("simulating", runs, runs)
     wrong = f"ranking: {short} lists of {runs * len(urn.size)} are not as long as what was drawn for them."
     return Trial(coded, urn, at, depth, tuple(lists), (wrong,) if short else (), drop_self)
@@ -78,27 +86,17 @@ def _at_depth(bench: Bench, depth: int) -> Bench:
     return replace(bench, depth=np.full(bench.judgments.n_queries, depth, np.int64), chunks=chunks)
 
 
-def _run(
-    coded: Coded, urn: Urn, bench: Bench, depth: int, judged: Any, drop_self: bool, rng: Generator
-) -> tuple[Lists, Ints, Ints]:
-    """The lists of one run, what was retrieved per query, and what should have been."""
-    # One more where a query's own document is dropped from its list: the rest is still `depth` long.
-    extra = 1 if drop_self and urn.units is None else 0
-    drawn = np.minimum(depth + extra, urn.size)
-    wanted = drawn if urn.units is not None else np.minimum(depth, bench.pool.size if drop_self else urn.size)
+def _run(coded: Coded, urn: Urn, drawn: Ints, rng: Generator) -> tuple[Run, Ints]:
+    """One run of `drawn` ids per query, in no order, with scores; and which rows of the urn they are."""
     parts = [
         first + rng.choice(n, k, replace=False, shuffle=False)
         for first, n, k in zip(urn.start.tolist(), urn.size.tolist(), drawn.tolist(), strict=True)
     ]
-    codes = np.concatenate(parts)
-    if not judged[codes].any():  # the four steps of ranking refuse such a run, and rightly
-        return replace(no_run(coded).lists, depth=wanted), wanted, wanted
+    rows = np.concatenate(parts)
     # Whole numbers: ranked as 32-bit floats they have no ties.
     scores = np.concatenate([1.0 + rng.permutation(k) for k in drawn.tolist()])
     query = np.repeat(np.arange(len(drawn), dtype=np.int32), drawn)
-    run = Run(NAME, coded.judgments.queries, query, urn.ids.gather(codes), scores, None, Source(NAME))
-    ranked = rank(run, coded, max_docs=depth if extra else None, drop_self=drop_self, units=urn.units)
-    return ranked.lists, ranked.retrieved, wanted
+    return Run(NAME, coded.judgments.queries, query, urn.ids.gather(rows), scores, None, Source(NAME)), rows
 
 
 def harness(measure: Measure, backend: Backend, traits: Traits, trial: Trial, alpha: float = 0.01) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from falsify_adapters.core.kernels import relevant_from
 from falsify_adapters.errors import InputError
@@ -15,7 +16,7 @@ from falsify_adapters.pool import PoolSpec, ask
 from falsify_adapters.pool_files import read_ids
 from falsify_adapters.ranking import Coded, codes_of
 from falsify_adapters.ranking_notes import some
-from falsify_adapters.units import Units, suggest
+from falsify_adapters.units import Units, by_separator, suggest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -169,7 +170,8 @@ def _cut_too_much(urn: Urn, lost: pl.Series) -> str:
     if urn.units is None:
         return ""
     for gold in lost.sort().head(LOOKED_AT).to_list():
-        near = urn.ids.str.starts_with(gold) & urn.ids.str.slice(len(gold), 1).str.contains(f"^$|{BOUNDARY}")
+        near = (urn.docs.str.len_chars() < len(gold)) & urn.ids.str.starts_with(gold)
+        near &= urn.ids.str.slice(len(gold), 1).str.contains(f"^$|{BOUNDARY}")
         if near.any():
             at = int(near.arg_max() or 0)
             return (
@@ -185,6 +187,9 @@ def _not_cut(urn: Urn, lost: pl.Series) -> str:
     if found is None:
         return ""
     mark, explained, _ = found
+    documents = by_separator(mark).apply(urn.docs.unique()).unique()
+    if explained <= int(documents.is_in(lost.implode()).sum()):  # one each: an ending, and no number of a chunk
+        return ""
     said = "the ids are taken for documents" if urn.units is None else f"{urn.units.name} does not cut them"
     return f"units: {explained} ids are chunks of gold documents by the separator {mark!r}, and {said}"
 
@@ -206,6 +211,14 @@ def _plain(ids: pl.Series) -> pl.Series:
     """Ids without case, folders, file endings, leading zeros and punctuation."""
     out = ids.str.to_lowercase().str.replace(r"^.*/", "").str.replace(r"\.[a-z]{2,5}$", "")
     return out.str.replace_all(r"(^|\D)0+(\d)", "${1}${2}").str.replace_all(BOUNDARY, "")
+
+
+def holds_queries(urn: Urn, coded: Coded) -> NDArray[np.bool_]:
+    """(Q,) whether a query's own id is among the documents; lists of a query's own do not hold it."""
+    import polars as pl
+
+    queries = pl.Series(coded.judgments.queries, dtype=pl.String)
+    return queries.is_in(urn.docs.implode()).to_numpy() & urn.shared
 
 
 def chunk_counts(urn: Urn) -> Sequence[int]:
