@@ -15,6 +15,7 @@ from falsify_adapters.core import noise
 from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.errors import MeasureError, OptionError
 from falsify_adapters.intake import Intake, Progress, Taken, take_in, units_of
+from falsify_adapters.judging import refuse_top1
 from falsify_adapters.measures import KERNEL_FAMILIES, Measure, MeasureLike, parse, parse_many
 from falsify_adapters.noise_checks import Bench, Floor
 from falsify_adapters.pool import PoolSpec
@@ -154,6 +155,7 @@ def _wanted(
         named = [name for given in (measured, score) for name in _named(given)]
         wanted = parse_many(named or "nDCG@10", rel)
     for m in wanted:
+        refuse_top1(m)
         if not m.has_kernel:
             raise MeasureError(f"{m} has no formula for its floor", legal=", ".join(KERNEL_FAMILIES))
     return wanted

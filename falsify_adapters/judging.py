@@ -61,6 +61,7 @@ class Answer:
 
 
 def plan(registry: Registry, backend: str, measure: Measure, extra_nulls: Sequence[str]) -> Plan:
+    refuse_top1(measure)
     chosen = registry.backend_for(backend, measure)
     spec = None
     if not measure.has_kernel and measure.family in registry.names("measures"):
@@ -75,6 +76,15 @@ def plan(registry: Registry, backend: str, measure: Measure, extra_nulls: Sequen
         traits = Traits(spec.family.zero_without_gold, spec.family.tail == "whole list")
     extra = tuple(registry.resolve("nulls", name) for name in extra_nulls)
     return Plan(measure, chosen, traits, spec, extra)
+
+
+def refuse_top1(measure: Measure) -> None:
+    """The paired measure is made from a graded one, with gold of its own: it cannot be asked for by itself."""
+    if measure.top1:
+        raise MeasureError(
+            f"{measure} stands beside a graded measure and is no measure by itself",
+            legal=f"nDCG@{measure.cutoff or 10}, which brings it along, or {measure.family}@{measure.cutoff or 10}",
+        )
 
 
 def answer(task: Task) -> list[Answer]:

@@ -216,3 +216,11 @@ def test_candidate_lists_leave_no_room(corpus: Path) -> None:
     assert round(found["expected"], 4) == 0.4942
     if corpus.name == "cranfield":
         assert round(found["check2"]["signal_over_floor"], 2) == 1.80
+
+
+def test_the_paired_measure_is_not_asked_for_by_itself() -> None:
+    """It has gold of its own, so the plain measure's floor or score would be another number under its name."""
+    with pytest.raises(FalsifyError, match="beside a graded measure"):
+        fa.floor(production(), "R@10(top1)", pool=218)
+    with pytest.raises(FalsifyError, match="beside a graded measure"):
+        fa.gate(production(), {"q0": {"f0-0": 1.0}}, "R@10(top1)", backend="builtin")
