@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
+from threading import RLock
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from falsify_adapters.core import floors, nulls, orders, sampling
-from falsify_adapters.core.bootstrap import Resampled, Target, resample
+from falsify_adapters.core.bootstrap import THREADS, THREADS_FROM, Resampled, Target, resample
 from falsify_adapters.core.case import MIN_QUERIES, Case, GateResult, NullResult, Settings
 from falsify_adapters.core.chunk_null import chunk_null
 from falsify_adapters.core.cross import (
@@ -56,13 +57,25 @@ def examine(cases: Sequence[Case], settings: Settings) -> list[GateResult]:
     paired = {n: pair for n, case in enumerate(cases) if (pair := _paired(case)) is not None}
     every = [*cases, *paired.values()]
     draws = _Draws(settings)
-    weighed = [_weigh(case, settings, draws) for case in every]
+    weighed = _weigh_all(every, settings, draws)
     drawn: list[dict[str, Resampled]] = [{} for _ in every]
     if cases and cases[0].judgments.n_queries >= MIN_QUERIES:
         drawn = resample([w.target for w in weighed], settings.n_boot, draws.stream("resample"))
     both = list(zip(weighed, drawn, strict=True))
     partner = {n: _result(w, d, settings) for n, (w, d) in zip(paired, both[len(cases) :], strict=True)}
     return [_result(w, d, settings, partner.get(n)) for n, (w, d) in enumerate(both[: len(cases)])]
+
+
+def _weigh_all(cases: Sequence[Case], settings: Settings, draws: _Draws) -> list[_Weighed]:
+    """Every case with its nulls; two at a time where there are many queries and only kernels grade them, as numpy lets
+    go of the interpreter while it computes. What a case comes to does not depend on which is first."""
+    ours = all(case.n_draws is None and not case.extra for case in cases)
+    if len(cases) < 2 or not ours or cases[0].judgments.n_queries < THREADS_FROM:
+        return [_weigh(case, settings, draws) for case in cases]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(lambda case: _weigh(case, settings, draws), cases))
 
 
 class _Draws:
@@ -74,6 +87,7 @@ class _Draws:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._made: dict[tuple[object, ...], object] = {}
+        self._lock = RLock()
 
     def stream(self, purpose: str) -> Generator:
         children = np.random.SeedSequence(self._settings.seed).spawn(len(self.PURPOSES))
@@ -81,31 +95,40 @@ class _Draws:
 
     def gold(self, case: Case) -> GoldSets:
         key = ("gold", id(case.judgments), gold_level(case.measure))
-        if key not in self._made:
-            self._made[key] = nulls.gold_sets(case.measure, case.judgments)
-        return self._made[key]  # type: ignore[return-value]
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = nulls.gold_sets(case.measure, case.judgments)
+            return self._made[key]  # type: ignore[return-value]
 
     def permuted(self, gold: GoldSets, n_draws: int) -> NDArray[np.signedinteger]:
         key = ("A", len(gold.rows), n_draws)
-        if key not in self._made:
-            self._made[key] = sampling.deal_queries(len(gold.rows), n_draws, self.stream("A"))
-        return self._made[key]  # type: ignore[return-value]
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = sampling.deal_queries(len(gold.rows), n_draws, self.stream("A"))
+            return self._made[key]  # type: ignore[return-value]
 
     def sets(self, gold: GoldSets, n_draws: int, *, uniform: bool) -> NDArray[np.signedinteger]:
         name = "B" if uniform else "D"
         key = (name, gold.set_of.tobytes(), n_draws)
-        if key not in self._made:
-            self._made[key] = nulls.deal_sets(gold, n_draws, self.stream(name), uniform_sets=uniform)
-        return self._made[key]  # type: ignore[return-value]
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = nulls.deal_sets(gold, n_draws, self.stream(name), uniform_sets=uniform)
+            return self._made[key]  # type: ignore[return-value]
 
     def labels(self, case: Case, n_draws: int) -> tuple[Ints, Hits]:
         low, lowest = gold_level(case.measure), lowest_grade(case.measure)
         key = ("labels", id(case.judgments), id(case.lists), low, lowest if lowest < low else None, n_draws)
-        if key not in self._made:
-            self._made[key] = sampling.label_draws(
-                case.judgments, case.lists, low, n_draws, self.stream("D"), keep_from=lowest if lowest < low else None
-            )
-        return self._made[key]  # type: ignore[return-value]
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = sampling.label_draws(
+                    case.judgments,
+                    case.lists,
+                    low,
+                    n_draws,
+                    self.stream("D"),
+                    keep_from=lowest if lowest < low else None,
+                )
+            return self._made[key]  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
