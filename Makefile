@@ -1,11 +1,11 @@
-# make demo, make test, make lint, make docs, make ci. Everything happens in .venv, made with $(PYTHON).
+# make demo, make test, make lint, make commands, make docs, make ci. Everything happens in .venv, made with $(PYTHON).
 
 PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format docs ci clean
+.PHONY: demo test lint format commands docs ci clean
 
 # pip reads dependency groups from 25.1 on.
 $(VENV)/.base: pyproject.toml
@@ -41,6 +41,9 @@ lint: $(VENV)/.lint
 format: $(VENV)/.lint
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+commands: $(VENV)/.base
+	$(BIN)/python tools/commands_page.py > docs/commands.md
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
