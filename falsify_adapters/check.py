@@ -153,7 +153,7 @@ def _entry(answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, 
 def check_options(**given: Any) -> None:
     """Raise OptionError for an option outside its range, in words or in numbers."""
     words = {
-        "ties": ("trec", "input"), "queries": ("judged", "both"), "duplicates": ("error", "best"),
+        "ties": ("trec", "input", "expected"), "queries": ("judged", "both"), "duplicates": ("error", "best"),
         "null_d": ("documents", "sets"),
     }  # fmt: skip
     ranges = {

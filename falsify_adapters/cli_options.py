@@ -171,7 +171,10 @@ pool_options = together(
 )  # fmt: skip
 
 reading_options = together(
-    click.option("--ties", type=click.Choice(["trec", "input"]), default="trec", help="Order of equal scores."),
+    click.option(
+        "--ties", type=click.Choice(["trec", "input", "expected"]), default="trec",
+        help="Order of equal scores; expected: the mean over all orders.",
+    ),
     click.option(
         "--queries", type=click.Choice(["judged", "both"]), default="judged",
         help="Queries in the mean: all of the qrels, or those that the run answers too.",

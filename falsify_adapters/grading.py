@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,8 @@ import numpy as np
 from falsify_adapters.core.cross import Grade, gold_level, lowest_grade, own_hits
 from falsify_adapters.core.gate import ideal_values, kernel_grade, own_values
 from falsify_adapters.core.kernels import Hits
-from falsify_adapters.errors import BackendError, FalsifyError
-from falsify_adapters.measures import sight
+from falsify_adapters.errors import BackendError, FalsifyError, MeasureError
+from falsify_adapters.measures import KERNEL_FAMILIES, sight
 from falsify_adapters.model import Flag, Floats, Ints, Judgments, Lists, Pool
 
 if TYPE_CHECKING:
@@ -63,8 +63,17 @@ def grade_run(
 ) -> Graded:
     """Grade a run through the backend, and hold the kernel against it where there is one.
 
-    Raises BackendError where a value is missing, not a number or outside [0, 1].
+    Where ties are averaged the kernel is held against the backend on the lists as they are ranked, and then grades.
+    Raises BackendError where a value is missing, not a number or outside [0, 1]; MeasureError where ties are to be
+    averaged and the measure is not the kernel's.
     """
+    if lists.averaged:
+        plain = grade_run(measure, judgments, replace(lists, averaged=False), pool, backend, traits, n_boot)
+        if not plain.exact:
+            raise _not_averaged(measure, backend, plain.flags)
+        kernel = kernel_grade(measure, judgments)
+        own = own_values(measure, judgments, lists, kernel)
+        return replace(plain, own=own, grade=kernel, source="kernel")
     through = backend_grade(measure, judgments, backend, traits)
     n = judgments.n_queries
     if not measure.has_kernel:
@@ -88,6 +97,15 @@ def grade_run(
         )
     ideal = ideal_values(measure, judgments, lists, pool, through)
     return Graded(theirs, ideal, kernel, "backend", n, True, None, ())
+
+
+def _not_averaged(measure: Measure, backend: Backend, flags: tuple[Flag, ...]) -> MeasureError:
+    why = flags[0].message.partition(":")[0] if flags else f"{measure} has no kernel"
+    return MeasureError(
+        f"{measure} of {backend.name} cannot be averaged over the order of ties: {why}",
+        legal=", ".join(KERNEL_FAMILIES) + " where the kernel agrees with the backend",
+        mend="Use --ties trec or input, or --backend builtin.",
+    )
 
 
 def _by_backend(

@@ -112,7 +112,8 @@ class Lists:
     depth: (Q,) K_i, documents retrieved, 0 for a query the run does not answer; start: (Q+1,) offsets;
     rank: (H,) from 1; doc: (H,) codes of `Judgments`; tie_first, tie_last: (H,) ranks of the first and the last
     document with the same score; first_tie: (Q,) rank at which the first tie of the list begins, 0 without ties;
-    all_tied: every list that has two or more documents is one single tie.
+    all_tied: every list that has two or more documents is one single tie; averaged: whether values are averaged over
+    every order of tied documents instead of taken from the ranks.
     """
 
     depth: Ints
@@ -123,6 +124,7 @@ class Lists:
     tie_last: Codes
     first_tie: Codes
     all_tied: bool
+    averaged: bool = False
 
     @property
     def query(self) -> Codes:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from falsify_adapters.units import Units
 
-Ties = Literal["trec", "input"]
+Ties = Literal["trec", "input", "expected"]
 Duplicates = Literal["error", "best"]
 
 
@@ -150,6 +150,7 @@ def rank(
         raise nothing_in_common(run, coded.docs, coded.path)
     cut = min((k for k in (depth, max_docs) if k is not None), default=None)
     lists, head, kept = _lists(table, code, judgments.n_queries, cut)
+    lists = replace(lists, averaged=ties == "expected")
     if not drop_self:
         flags += about_self(table, head, judgments)
     docs = table.doc if kept is None else table.doc.gather(kept)

@@ -77,7 +77,15 @@ def lowest_grade(measure: Measure) -> int:
 def visible(measure: Measure, lists: Lists) -> NDArray[np.bool_]:
     """(H,) the rows of the lists that the measure can see."""
     k = sight(measure)
-    return np.ones(len(lists.rank), bool) if k is None else np.asarray(lists.rank <= k)
+    rank = lists.tie_first if lists.averaged else lists.rank
+    return np.ones(len(rank), bool) if k is None else np.asarray(rank <= k)
+
+
+def tie_bounds(lists: Lists, rows: Ints) -> tuple[Ints, Ints] | tuple[None, None]:
+    """Where the ties of these rows begin and end, for `Hits`; None where values are taken from the ranks."""
+    if not lists.averaged:
+        return None, None
+    return lists.tie_first[rows].astype(np.int64), lists.tie_last[rows].astype(np.int64)
 
 
 def own_hits(
@@ -94,8 +102,8 @@ def own_hits(
     at = np.minimum(np.searchsorted(key, wanted), max(len(key) - 1, 0))
     found = key[at] == wanted if len(key) else np.zeros(len(wanted), bool)
     rows = rows[found]
-    hits = Hits(query[found], lists.rank[rows].astype(np.int64), judgments.grade[at[found]].astype(np.int64))
-    return hits, rows
+    grade = judgments.grade[at[found]].astype(np.int64)
+    return Hits(query[found], lists.rank[rows].astype(np.int64), grade, *tie_bounds(lists, rows)), rows
 
 
 def judged_alike(measure: Measure, judgments: Judgments) -> Ints:
@@ -151,10 +159,11 @@ def overlap_blocks(
         key = key[order]
         pairs, pair = np.unique(key, return_inverse=True)
         rank = np.repeat(lists.rank[seen[part]].astype(np.int64), n)[order]
+        bounds = tie_bounds(lists, np.repeat(seen[part], n)[order]) if lists.averaged else ()
         yield (
             pairs // judgments.n_queries,
             pairs % judgments.n_queries,
-            Hits(pair.astype(np.int64), rank, gold_grade[where][order]),
+            Hits(pair.astype(np.int64), rank, gold_grade[where][order], *bounds),
         )
 
 

@@ -66,10 +66,11 @@ def any_gold(size: Ints, gold: Ints, depth: Ints) -> Floats:
 
 def first_gold(size: int, gold: int, depth: int) -> Floats:
     """(m,) probability that the first gold document stands at rank r: C(N-r, G-1)/C(N, G)."""
-    return np.asarray(_first_gold(np.array([size]), np.array([gold]), depth)[0])
+    return np.asarray(first_gold_chances(np.array([size]), np.array([gold]), depth)[0])
 
 
-def _first_gold(size: Ints, gold: Ints, depth: int) -> Floats:
+def first_gold_chances(size: Ints, gold: Ints, depth: int) -> Floats:
+    """(A, depth) `first_gold` of A cases, each seen down to `depth`."""
     # C(N-r, G-1)/C(N, G) = G/(N-r+1) prod_{i<r-1} (N-G-i)/(N-i)
     before = np.arange(depth)
     left = np.maximum(size[:, None] - before, 1)
@@ -92,7 +93,7 @@ def reciprocal_first_gold(size: Ints, gold: Ints, depth: Ints) -> tuple[Floats, 
     for part, longest in blocks(depth[some]):
         rows = some[part]
         r = np.arange(1.0, longest + 1.0)
-        chance = np.where(r <= depth[rows, None], _first_gold(size[rows], gold[rows], longest), 0.0)
+        chance = np.where(r <= depth[rows, None], first_gold_chances(size[rows], gold[rows], longest), 0.0)
         mean[rows], square[rows] = (chance / r).sum(1), (chance / r**2).sum(1)
     some = np.flatnonzero(~direct)
     y, z = harmonic(depth[some]), sum_to(_inverse_square, depth[some])

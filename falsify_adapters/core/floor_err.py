@@ -57,7 +57,18 @@ def _stop_at(counts: Ints, longest: int) -> Floats:
     return e[:, :-1] - e[:, 1:]
 
 
-def _walk(size: Ints, gold: Ints, depth: Ints, stops: Floats) -> Floats:
+def err_of_group(size: Ints, depth: Ints, counts: Ints, above: Ints) -> Floats:
+    """(A,) as `err_expectation`, of N documents that stand below `above` others: rank r of them is rank above + r."""
+    gold = counts.sum(axis=1)
+    seen = np.minimum(np.minimum(gold, depth), _GOLD_SEEN)
+    out = np.zeros(len(size))
+    for rows, _ in blocks(np.maximum(depth, seen)):
+        stops = _stop_at(counts[rows], int(seen[rows].max()))
+        out[rows] = _walk(size[rows], gold[rows], depth[rows], stops, above[rows])
+    return out
+
+
+def _walk(size: Ints, gold: Ints, depth: Ints, stops: Floats, above: Ints | int = 0) -> Floats:
     """Down the list rank by rank, carrying the distribution of the number of gold documents seen."""
     width = stops.shape[1]
     left = np.maximum(gold[:, None] - np.arange(width), 0)
@@ -66,7 +77,7 @@ def _walk(size: Ints, gold: Ints, depth: Ints, stops: Floats) -> Floats:
     out = np.zeros(len(size))
     for r in range(1, int(depth.max(initial=0)) + 1):
         hit = state * (left / np.maximum(size - r + 1, 1)[:, None])
-        out += np.where(r <= depth, (hit * stops).sum(axis=1), 0.0) / r
+        out += np.where(r <= depth, (hit * stops).sum(axis=1), 0.0) / (r + above)
         state -= hit
         state[:, 1:] += hit[:, :-1]
     return out

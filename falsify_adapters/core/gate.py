@@ -28,14 +28,20 @@ from falsify_adapters.core.cross import (
 from falsify_adapters.core.findings import conclude, null_verdict
 from falsify_adapters.core.kernels import Hits, evaluate, gold_stats
 from falsify_adapters.core.nulls import GoldSets, NullScores
+from falsify_adapters.core.tied import evaluate_tied
 from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Floats, Ints, Judgments, Lists, Pool
 
 
 def kernel_grade(measure: Measure, judgments: Judgments) -> Grade:
-    """Grade hits with the kernel."""
+    """Grade hits with the kernel, hits with ties by their mean over all orders."""
     stats = gold_stats(measure, judgments)
-    return lambda hits, owner, _length: evaluate(measure, hits, len(owner), stats.take(owner))
+
+    def grade(hits: Hits, owner: Ints, _length: Ints) -> Floats:
+        value = evaluate if hits.first is None else evaluate_tied
+        return value(measure, hits, len(owner), stats.take(owner))
+
+    return grade
 
 
 def own_values(measure: Measure, judgments: Judgments, lists: Lists, grade: Grade) -> Floats:
@@ -224,7 +230,7 @@ def _judged_share(measure: Measure, judgments: Judgments, lists: Lists) -> float
     """Judged@k: the share of the first k documents (10 where the measure has no cutoff) that have any judgment, mean
     over the queries that the run answers."""
     k = measure.cutoff or 10
-    hits, _ = own_hits(Measure("P", k), judgments, lists)
+    hits, _ = own_hits(Measure("P", k), judgments, lists, lists.rank <= k)
     shown = np.minimum(lists.depth, k)
     answered = shown > 0
     share = np.bincount(hits.pair, minlength=judgments.n_queries)[answered] / shown[answered]

@@ -25,12 +25,15 @@ class Hits:
     """Judged hits of many pairs, sorted by pair, then rank.
 
     pair: (n,) pair numbers; rank: (n,) from 1; grade: (n,) grades, 0 (judged non-relevant) included only where
-    the measure looks at it (bpref).
+    the measure looks at it (bpref); first, last: (n,) the ranks at which each hit's tie begins and ends, where values
+    are averaged over the order of ties, else None.
     """
 
     pair: Ints
     rank: Ints
     grade: Ints
+    first: Ints | None = None
+    last: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from falsify_adapters.core import sampling
-from falsify_adapters.core.cross import CrossScores, Grade, gold_level, lowest_grade
+from falsify_adapters.core.cross import CrossScores, Grade, gold_level, lowest_grade, tie_bounds
 from falsify_adapters.core.kernels import Hits
 from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Floats, Ints, Judgments, Lists
@@ -176,7 +176,8 @@ def _single_label(judgments: Judgments, lists: Lists, grade: Grade, low: int, si
     frequency = np.bincount(judgments.doc[gold], minlength=judgments.n_docs) / max(int(gold.sum()), 1)
     rows = np.flatnonzero((single & (own_grade > 0))[lists.query] & (frequency[lists.doc] > 0))
     query = lists.query[rows].astype(np.int64)
-    hits = Hits(np.arange(len(rows)), lists.rank[rows].astype(np.int64), own_grade[query])
+    rank = lists.rank[rows].astype(np.int64)
+    hits = Hits(np.arange(len(rows)), rank, own_grade[query], *tie_bounds(lists, rows))
     bare = without_hits(grade, lists.depth)
     gain = (grade(hits, query, lists.depth[query]) - bare[query]) * frequency[lists.doc[rows]]
     return np.asarray(bare + np.bincount(query, gain, minlength=n))

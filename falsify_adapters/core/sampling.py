@@ -7,6 +7,7 @@ are not listed have no hit, hence no value.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.random import Generator
@@ -108,7 +109,7 @@ def label_draws(
     if keep_from is None:
         parts.append(_single_draws(judgments, lists, low, np.flatnonzero(count == 1), tickets, n_draws, alone))
         count[count == 1] = 0
-    rank_of = np.zeros(judgments.n_docs, np.int32)
+    row_of = np.zeros(judgments.n_docs, np.int32)  # of the list, from 1; 0: not in it
     for q in np.flatnonzero(count):
         own = slice(judgments.start[q], judgments.start[q + 1])
         doc, grade = judgments.doc[own], judgments.grade[own]
@@ -117,18 +118,19 @@ def label_draws(
         label = draw_labels(tickets, judgments.n_docs, len(mine), n_draws, several)
         dealt = mine if (mine == mine[0]).all() else several.permuted(np.tile(mine, (n_draws, 1)), axis=1)
         listed = slice(lists.start[q], lists.start[q + 1])
-        rank_of[lists.doc[listed]] = lists.rank[listed]
-        rank = rank_of[label]
-        draw, column = np.nonzero(rank)
-        place, value = rank[draw, column], np.broadcast_to(dealt, label.shape)[draw, column]
+        row_of[lists.doc[listed]] = np.arange(1, listed.stop - listed.start + 1)
+        found = row_of[label]
+        draw, column = np.nonzero(found)
+        place, value = found[draw, column], np.broadcast_to(dealt, label.shape)[draw, column]
         if keep_from is not None:
-            stays = (grade >= keep_from) & (grade < low) & (rank_of[doc] > 0)
+            stays = (grade >= keep_from) & (grade < low) & (row_of[doc] > 0)
             more, which = np.nonzero(~_drawn_among(doc[stays], label))
-            draw, place = np.concatenate([draw, more]), np.concatenate([place, rank_of[doc[stays]][which]])
+            draw, place = np.concatenate([draw, more]), np.concatenate([place, row_of[doc[stays]][which]])
             value = np.concatenate([value, grade[stays][which]])
-        rank_of[lists.doc[listed]] = 0
+        row_of[lists.doc[listed]] = 0
         if len(draw):
-            parts.append(_as_hits(draw.astype(np.int64) * judgments.n_queries + q, place, value))
+            cell = draw.astype(np.int64) * judgments.n_queries + q
+            parts.append(_listed(cell, lists, place.astype(np.int64) + (listed.start - 1), value))
     return _joined(parts)
 
 
@@ -148,7 +150,7 @@ def _single_draws(
     gold = judgments.grade >= low
     grade[judgments.query[gold]] = judgments.grade[gold]
     query = lists.query[row[pair]].astype(np.int64)
-    return _as_hits(draw * judgments.n_queries + query, lists.rank[row[pair]], grade[query])
+    return _listed(draw * judgments.n_queries + query, lists, row[pair], grade[query])
 
 
 def _joined(parts: list[tuple[Ints, Hits]]) -> tuple[Ints, Hits]:
@@ -157,8 +159,12 @@ def _joined(parts: list[tuple[Ints, Hits]]) -> tuple[Ints, Hits]:
     none = np.zeros(0, np.int64)
     cells = np.concatenate([none, *(cells for cells, _ in parts)])
     pair = np.concatenate([none, *(h.pair + o for (_, h), o in zip(parts, offset, strict=False))])
-    rank = np.concatenate([none, *(h.rank for _, h in parts)])
-    return cells, Hits(pair, rank, np.concatenate([none, *(h.grade for _, h in parts)]))
+    hits = [h for _, h in parts]
+    rank, grade = (np.concatenate([none, *rows]) for rows in ([h.rank for h in hits], [h.grade for h in hits]))
+    first = [h.first for h in hits if h.first is not None]
+    last = [h.last for h in hits if h.last is not None]
+    bounds = (np.concatenate([none, *first]), np.concatenate([none, *last])) if first else ()
+    return cells, Hits(pair, rank, grade, *bounds)
 
 
 def _drawn_among(doc: Codes, label: Codes) -> NDArray[np.bool_]:
@@ -226,6 +232,17 @@ def distinct(n: int, count: int, rows: int, rng: Generator) -> Ints:
         todo = todo[(line[:, 1:] == line[:, :-1]).any(axis=1)]
         out[todo] = rng.integers(0, n, (len(todo), count))
     return out
+
+
+def _listed(cell: Ints, lists: Lists, row: Ints, grade: NDArray[np.integer]) -> tuple[Ints, Hits]:
+    """Hits at the ranks of these rows of the lists, with their ties where values are averaged over them."""
+    cells, hits = _as_hits(cell, lists.rank[row], grade)
+    if not lists.averaged:
+        return cells, hits
+    order = np.lexsort((lists.rank[row], cell))
+    return cells, replace(
+        hits, first=lists.tie_first[row][order].astype(np.int64), last=lists.tie_last[row][order].astype(np.int64)
+    )
 
 
 def _as_hits(cell: Ints, rank: NDArray[np.integer], grade: NDArray[np.integer]) -> tuple[Ints, Hits]:
