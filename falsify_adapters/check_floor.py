@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from falsify_adapters import __version__, noise_checks
+from falsify_adapters import __version__
 from falsify_adapters.check import check_options
-from falsify_adapters.core import noise
-from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.errors import MeasureError, OptionError
-from falsify_adapters.intake import Intake, Progress, Taken, take_in, units_of
+from falsify_adapters.floor_rows import Benches, Limits, row
+from falsify_adapters.intake import Intake, Progress, digests, take_in, units_of
 from falsify_adapters.judging import refuse_top1
 from falsify_adapters.measures import KERNEL_FAMILIES, Measure, MeasureLike, parse, parse_many
-from falsify_adapters.noise_checks import Bench, Floor
 from falsify_adapters.pool import PoolSpec
 from falsify_adapters.report.floor_data import FloorReport
 
 if TYPE_CHECKING:
-    from falsify_adapters.model import Ints
     from falsify_adapters.ranking import Duplicates, Ties
     from falsify_adapters.registry import Registry
     from falsify_adapters.units import Units
 
 Given = float | Mapping[str, float] | Sequence[str] | None
-WHOLE = np.iinfo(np.int64).max // 4  # a depth that no pool reaches
 
 
 def floor(
@@ -84,12 +79,19 @@ def floor(
     if run is not None and score is not None:
         raise OptionError("the score is given by a run and by a number", where="--run, --score", legal="one")
     wanted = _wanted(measures, measured, score, rel)
+    sizes = _sizes(candidates)
     typed, held = _values(measured, wanted, rel, "--measured"), _values(score, wanted, rel, "--score")
     if registry is None:
         from falsify_adapters.registry import Registry as Fresh
 
         registry = Fresh()
     runs = [*_listed(noise), *([] if run is None else [run])]
+    if pool == "run" and not runs:
+        raise OptionError(
+            "each query's own list is to be its pool, and there is no run", where="--pool run",
+            legal="a number, observed, candidates:FILE, ir_datasets:ID or a file of document ids",
+            mend="Or give noise runs (--noise) or the run of a system (--run).",
+        )  # fmt: skip
     if queries == "both" and len(runs) > 1:
         raise OptionError("several runs have several intersections with the qrels", where="--queries", legal="judged")
     mapping = units or units_of(registry, unit, sep=unit_sep, regex=unit_regex, map=unit_map)
@@ -99,8 +101,8 @@ def floor(
     )  # fmt: skip
     say = progress or (lambda *_: None)
     taken = take_in(qrels, runs, how, registry, say, runless=not runs)
-    n_noise = len(runs) - (run is not None)
-    bench = _bench(taken, n_noise, depth, seed)
+    benches = Benches.of(taken, len(runs) - (run is not None), with_run=run is not None, depth=depth, seed=seed)
+    bench = benches.noise
     checked: list[dict[str, Any] | None] = [None] * len(wanted)
     if simulate is not None:
         from falsify_adapters import harness, judging
@@ -112,14 +114,13 @@ def floor(
             taken.entrants[0].coded, urn, bench, runs=simulate, depth=depth, drop_self=drop_self, say=say
         )
         checked = [harness.harness(p.measure, p.backend, p.traits, trial, check_alpha) for p in plans]
-    sizes = dict(candidates or {})
     if bench.chunks is not None and not sizes:
         sizes = {"documents": bench.chunks.chunks.n_docs, "chunks": bench.chunks.chunks.n_chunks}
+    limits = Limits(check_alpha, min_signal, min_headroom, simulate is not None)
     rows = [
-        _row(m, taken, bench, n_noise, run is not None, typed.get(m), held.get(m), measured_seeds, sizes,
-             (min_signal, min_headroom, check_alpha)) | {"harness": found}
+        row(m, taken, how, benches, typed.get(m), held.get(m), measured_seeds, sizes, limits) | {"harness": found}
         for m, found in zip(wanted, checked, strict=True)
-    ]  # fmt: skip
+    ]
     judged = taken.qrels
     return FloorReport(
         {
@@ -137,9 +138,31 @@ def floor(
                 "queries": taken.coded.judgments.n_queries, "judgments": len(taken.coded.judgments.doc),
                 "gold": int((taken.coded.judgments.grade >= 1).sum()),
             },
+            "files": [
+                *(
+                    {"role": "noise" if n < benches.n_noise else "run", "path": fact.path, "sha256": fact.sha256}
+                    for n, fact in enumerate(taken.facts if runs else ())
+                ),
+                *digests(how),
+            ],
             "results": rows,
         }
     )  # fmt: skip
+
+
+def _sizes(candidates: Any) -> dict[str, int]:
+    if candidates is None:
+        return {}
+    fine = isinstance(candidates, Mapping) and all(
+        isinstance(n, Integral) and not isinstance(n, bool) for n in candidates.values()
+    )
+    if not fine:
+        raise OptionError(
+            f"{candidates!r} are no pool sizes by unit",
+            where="--candidates",
+            legal='as in {"chunks": 1052, "files": 218}',
+        )
+    return {str(unit): int(n) for unit, n in candidates.items()}
 
 
 def _listed(noise: Any) -> list[Any]:
@@ -195,100 +218,7 @@ def _values(given: Given, wanted: Sequence[Measure], rel: int, option: str) -> d
         mantissa, _, power = value.strip().lower().partition("e")
         digits = len(mantissa.partition(".")[2]) - int(power or 0)
         typed = not isinstance(given, Mapping) and digits > 0  # 0 and 1 without decimals mean just that
+        if measure in out:
+            raise OptionError(f"{measure} is given twice", where=option, legal="each measure once, in any spelling")
         out[measure] = (number, 0.5 * 10.0**-digits if typed else 0.0)
     return out
-
-
-def _bench(taken: Taken, n_noise: int, depth: int | None, seed: int) -> Bench:
-    """The noise runs say how deep random lists are; without them `depth`, else the whole pool."""
-    base = taken.entrants[0]
-    judgments, chunks = base.coded.judgments, taken.chunks[0]
-    deep: Ints
-    if n_noise:
-        depths = np.stack([e.ranked.lists.depth for e in taken.entrants[:n_noise]])
-        deep = np.rint(depths.mean(axis=0)).astype(np.int64)
-    else:
-        deep = np.full(judgments.n_queries, WHOLE if depth is None else depth, np.int64)
-        if chunks is not None:
-            chunks = replace(chunks, depth=depth)
-    return Bench(judgments, taken.pools[0], deep, chunks, seed)
-
-
-def _row(
-    measure: Measure,
-    taken: Taken,
-    bench: Bench,
-    n_noise: int,
-    with_run: bool,
-    typed: tuple[float, float] | None,
-    held: tuple[float, float] | None,
-    seeds: int,
-    candidates: Mapping[str, int],
-    limits: tuple[float, float, float],
-) -> dict[str, Any]:
-    min_signal, min_headroom, alpha = limits
-    found = noise_checks.floor_of(measure, bench)
-    runs = noise_checks.scores(measure, taken.entrants[:n_noise])
-    value, rounding = (float(np.mean(runs)), 0.0) if runs else typed or (None, 0.0)
-    one = None
-    if value is not None:
-        one = noise_checks.check1(
-            measure, bench, found, value, len(runs) or seeds, alpha, candidates, rounding
-        ) | {"per_run": runs or None}  # fmt: skip
-    real = noise_checks.scores(measure, taken.entrants[n_noise:])[0] if with_run else held[0] if held else None
-    two = None
-    if real is not None or value is not None:
-        two = asdict(
-            noise.check2(
-                real, value, found.mean, found.ceiling, min_signal=min_signal, min_headroom=min_headroom
-            )
-        )  # fmt: skip
-    return _shown(measure, taken, bench, found) | {
-        "check1": one,
-        "check2": two,
-        "noise_overlap": noise_checks.overlap(measure, taken.entrants, _units(bench), alpha) if n_noise else None,
-    }
-
-
-def _units(bench: Bench) -> Ints:
-    """(Q,) how many things a random list is drawn from, in the units that are retrieved."""
-    if bench.chunks is None:
-        return bench.pool.size
-    return np.full(bench.judgments.n_queries, bench.chunks.chunks.n_chunks, np.int64)
-
-
-def _shown(measure: Measure, taken: Taken, bench: Bench, found: Floor) -> dict[str, Any]:
-    size, judgments = bench.pool.size, bench.judgments
-    one = int(size[0]) if (size == size[0]).all() else None
-    pool: dict[str, Any] = {"n": one, "source": bench.pool.source}
-    pool |= {} if one is not None else {"n_min": int(size.min()), "n_max": int(size.max())}
-    pool["n_chunks"] = None if bench.chunks is None else bench.chunks.chunks.n_chunks
-    gold = gold_counts(measure, judgments)
-    inside = bench.pool.inside
-    level = judgments.grade >= (1 if measure.graded else measure.rel)
-    total, here = int(level.sum()), int((level if inside is None else level & inside).sum())
-    flags = [*taken.qrels.flags, *(f for e in taken.entrants for f in e.ranked.flags)]
-    shown = [{"code": f.code, "message": f.message} for f in dict.fromkeys(flags)]
-    if bench.pool.source == "observed":
-        shown.append(
-            {
-                "code": "pool_observed",
-                "message": f"N = {int(size.max(initial=0))} counts only documents seen in qrels and runs; the "
-                "collection is larger, so the floor shown is too high. Give --pool N.",
-            }
-        )
-    if here < total:
-        shown.append(
-            {
-                "code": "gold_outside_pool",
-                "message": f"{total - here} of {total} gold documents lie outside the pool: no system can reach them.",
-            }
-        )
-    deepest = int(np.minimum(bench.depth, size).max(initial=0))
-    return {
-        "measure": str(measure), "pool": pool, "depth": None if (bench.depth >= size).all() else deepest,
-        "expected": found.mean, "sd": found.sd, "method": found.method, "uniform": found.uniform,
-        "ceiling": found.ceiling, "headroom": found.ceiling - found.mean,
-        "gold": {"total": total, "in_pool": here, "queries_without": int((gold == 0).sum())},
-        "per_query": {"min": float(found.per_query.min()), "max": float(found.per_query.max())}, "flags": shown,
-    }  # fmt: skip

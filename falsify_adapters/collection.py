@@ -10,9 +10,11 @@ import numpy as np
 
 from falsify_adapters import pool_files
 from falsify_adapters.core.races import ChunkCounts
+from falsify_adapters.errors import InputError
 from falsify_adapters.model import Codes, Ints, Pool
 from falsify_adapters.pool import Entrant
 from falsify_adapters.ranking import Coded, codes_of
+from falsify_adapters.ranking_notes import some
 from falsify_adapters.units import Units
 
 if TYPE_CHECKING:
@@ -21,15 +23,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """All documents that have a chunk. docs: their ids, distinct; count: (N,) chunks of each; path: where from."""
+    """All documents that have a chunk. ids: of the chunks; docs: of the documents, distinct; count: (N,) chunks of
+    each; path: where from."""
 
     path: str
+    ids: pl.Series
     docs: pl.Series
     count: Ints
 
     @property
     def chunks(self) -> ChunkCounts:
         return ChunkCounts.of(self.count)
+
+    def check(self, entrant: Entrant) -> None:
+        """Raises InputError where a run ranks an id that is neither a chunk nor a document of the collection."""
+        if entrant.ranked.chunks is None:
+            return
+        found = entrant.ranked.chunks[0].unique()
+        strange = found.filter(~found.is_in(self.ids.implode()) & ~found.is_in(self.docs.implode())).sort()
+        if len(strange):
+            raise InputError(
+                f"holds {len(self.ids)} chunks, and not {len(strange)} of the {len(found)} that {entrant.path} lists: "
+                f"{some(strange.to_list())}",
+                where=self.path,
+                legal="the ids of all chunks that were searched",
+                mend="Check that the file is that of this index.",
+            )
 
     def weight(self, coded: Coded) -> Ints:
         """(J,) chunks of each judged document, 0 where the collection has none of it."""
@@ -48,6 +67,6 @@ def read_collection(path: str, units: Units) -> Collection:
     """All chunk ids of a collection, one a line or JSON Lines, mapped to documents."""
     import polars as pl
 
-    ids = pl.Series(pool_files.read_ids(path), dtype=pl.String)
-    table = units.documents(ids.unique(), path).value_counts(name="chunks").sort(by=pl.first())
-    return Collection(path, table.to_series(0), table["chunks"].to_numpy().astype(np.int64))
+    ids = pl.Series(pool_files.read_ids(path), dtype=pl.String).unique()
+    table = units.documents(ids, path).value_counts(name="chunks").sort(by=pl.first())
+    return Collection(path, ids, table.to_series(0), table["chunks"].to_numpy().astype(np.int64))

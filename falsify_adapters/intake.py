@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -104,6 +105,8 @@ def _in_chunks(how: Intake, taken: Taken) -> Taken:
             f"N is given twice, by --pool {how.pool} and by --chunks", where="--pool", legal="one of them"
         )
     collection = read_collection(how.chunks, how.units)
+    for e in taken.entrants:
+        collection.check(e)
     pools = collection.pools(taken.entrants, drop_self=how.drop_self)
     counts = collection.chunks
     known = [
@@ -111,6 +114,20 @@ def _in_chunks(how: Intake, taken: Taken) -> Taken:
         for e in taken.entrants
     ]
     return replace(taken, pools=tuple(pools), chunks=tuple(known))
+
+
+def digests(how: Intake) -> list[dict[str, str | None]]:
+    """Role, path and sha256 of the files beside qrels and runs: of ids, chunks, the mapping and the queries."""
+    pool = str(how.pool)
+    named = {
+        "pool": pool.removeprefix("candidates:"), "chunks": how.chunks, "queries": how.queries_file,
+        "unit map": None if how.units is None else how.units.path,
+    }  # fmt: skip
+    return [
+        {"role": role, "path": path, "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
+        for role, path in named.items()
+        if path is not None and Path(path).is_file()
+    ]
 
 
 def units_of(registry: Registry, unit: str | None = None, **options: str | None) -> Units | None:

@@ -37,11 +37,13 @@ class Bench:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Floor:
-    """A floor: (Q,) per query, its mean, the standard deviation of one noise run's mean score, how it was found, the
-    uniform floor beside it where chunks are drawn, the ceiling; draws: mean scores of simulated noise runs, or None."""
+    """A floor: (Q,) per query, its mean and the standard error of that (0 where exact), the standard deviation of one
+    noise run's mean score, how it was found, the uniform floor beside it where chunks are drawn, the ceiling; draws:
+    mean scores of simulated noise runs, or None."""
 
     per_query: Floats
     mean: float
+    se: float
     sd: float
     method: str
     uniform: float | None
@@ -64,16 +66,16 @@ def floor_of(measure: Measure, bench: Bench) -> Floor:
         else:
             kinds = noise_kinds(measure, judgments, pool.size, depth, pool.inside, _rng(bench))
             sd = kinds.law(kinds.at(1.0), 1).sd
-        return Floor(uniform, float(uniform.mean()), sd, "exact", None, ceiling, None)
-    chunks = bench.chunks
+        return Floor(uniform, float(uniform.mean()), 0.0, sd, "exact", None, ceiling, None)
+    chunks, there = bench.chunks, bench.depth > 0
     n_draws = DEEP_DRAWS if measure.cutoff is None else DRAWS
     drawn, draws = simulate(measure, judgments, chunks.chunks, chunks.weight, chunks.depth, n_draws, _rng(bench), grade)
     exact = exact_floor(measure, judgments, chunks)
-    per_query = drawn if exact is None else exact
-    mean = float(per_query.mean())
+    per_query = np.where(there, drawn if exact is None else exact, 0.0)
+    draws = draws * float(there.mean())  # queries without a list score 0
     sd = float(draws.std(ddof=1))
-    method = "simulated" if exact is None else "chunks"
-    return Floor(per_query, mean, sd, method, float(uniform.mean()), ceiling, draws)
+    se, method = (sd / float(np.sqrt(n_draws)), "simulated") if exact is None else (0.0, "chunks")
+    return Floor(per_query, float(per_query.mean()), se, sd, method, float(uniform.mean()), ceiling, draws)
 
 
 def _rng(bench: Bench) -> Generator:
@@ -150,24 +152,63 @@ def scores(measure: Measure, entrants: Sequence[Entrant]) -> list[float]:
     return out
 
 
-def overlap(measure: Measure, entrants: Sequence[Entrant], size: Ints, alpha: float) -> dict[str, Any] | None:
-    """The two runs that have the most in common at the top, p corrected for the number of pairs; None under two."""
+def overlap(
+    measure: Measure, entrants: Sequence[Entrant], bench: Bench, alpha: float
+) -> tuple[dict[str, Any] | None, str | None]:
+    """The two runs that have the most in common at the top, p corrected for the number of pairs; and why some pair or
+    all of them were not tested. Runs are compared in the units that they rank: in chunks only where their number is
+    known, and never a run of chunks with one of documents."""
     import polars as pl
 
     if len(entrants) < 2:
-        return None
-    k = measure.cutoff or 10
-    lists = [e.ranked.chunks or (e.ranked.docs, e.ranked.owner) for e in entrants]
+        return None, None
+    k, n_queries = measure.cutoff or 10, bench.judgments.n_queries
+    in_chunks = [_ranks_chunks(e) for e in entrants]
+    pairs = [(a, b) for b in range(len(entrants)) for a in range(b) if in_chunks[a] == in_chunks[b]]
+    if any(in_chunks) and not all(in_chunks):
+        why = "Runs of chunks and runs of documents have no ids in common and were not held against each other."
+    elif any(in_chunks) and bench.chunks is None:
+        pairs, why = [], "Whether noise runs agree too much is not tested: it takes all chunk ids (--chunks FILE)."
+    else:
+        why = None
+    if bench.chunks is None:
+        pairs = [(a, b) for a, b in pairs if not in_chunks[a]]
+    if not any(in_chunks) and (bench.pool.size <= k).all():
+        why = f"Whether noise runs agree too much is not tested: the first {k} documents are the whole pool."
+        pairs = []
+    if not pairs:
+        return None, why
+    lists = [e.ranked.chunks if c and e.ranked.chunks else (e.ranked.docs, e.ranked.owner)
+             for e, c in zip(entrants, in_chunks, strict=True)]  # fmt: skip
     vocabulary = pl.concat([ids.unique() for ids, _ in lists]).unique().sort()
-    tables = [_top(ids, query, vocabulary, len(size), k) for ids, query in lists]
-    pairs = [(a, b) for b in range(len(tables)) for a in range(b)]
-    found = [(noise.overlap(tables[a], tables[b], size, k, alpha=alpha), a, b) for a, b in pairs]
+    tables = [_top(ids, query, vocabulary, n_queries, k) for ids, query in lists]
+    size = bench.pool.size
+    n_chunks = None if bench.chunks is None else np.full(n_queries, bench.chunks.chunks.n_chunks, np.int64)
+    found = [
+        (
+            noise.overlap(
+                tables[a], tables[b], n_chunks if in_chunks[a] and n_chunks is not None else size, k, alpha=alpha
+            ),
+            a,
+            b,
+        )
+        for a, b in pairs
+    ]
     worst, a, b = min(found, key=lambda item: (item[0].p, item[1:]))
     p = min(worst.p * len(pairs), 1.0)
-    return {
+    shown = {
         "observed": worst.observed, "expected": worst.expected, "p": p, "verdict": "above" if p <= alpha else "pass",
         "pairs": len(pairs), "between": [entrants[a].path, entrants[b].path],
     }  # fmt: skip
+    return shown, why
+
+
+def _ranks_chunks(entrant: Entrant) -> bool:
+    """Whether the mapping changed an id of the run: one of documents passes through it as it is."""
+    if entrant.ranked.chunks is None:
+        return False
+    ids = entrant.ranked.chunks[0].unique()
+    return not bool(ids.is_in(entrant.ranked.seen.unique().implode()).all())
 
 
 def _top(ids: Any, query: Any, vocabulary: Any, n_queries: int, k: int) -> Ints:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from falsify_adapters.errors import InputError, OptionError
@@ -22,10 +22,11 @@ LOOKED_AT = 10_000  # ids in which a separator is looked for
 @dataclass(frozen=True, slots=True)
 class Units:
     """A mapping from chunk ids to document ids. apply: a polars Series of ids -> one of document ids, null where an
-    id has none; name: how messages and the report call it."""
+    id has none; name: how messages and the report call it; path: the file that it was read from, if any."""
 
     name: str
     apply: Callable[[pl.Series], pl.Series]
+    path: str | None = None
 
     def documents(self, ids: pl.Series, where: str) -> pl.Series:
         """Document id of each chunk id. Raises InputError where one has none."""
@@ -87,7 +88,7 @@ def by_map(path: str) -> Units:
                 f"chunk {fields[0]!r} belongs to {table[fields[0]]!r} and to {fields[1]!r}", where=path, line=number,
                 legal="one document per chunk",
             )  # fmt: skip
-    return by_table(table, f"map {path}")
+    return replace(by_table(table, f"map {path}"), path=path)
 
 
 def by_table(table: Mapping[str, str], name: str = "map") -> Units:

@@ -14,6 +14,7 @@ def row(measure: str = "RR@10", expected: float = 0.018555, n: int | None = 218,
         "pool": {"n": n, "n_min": n, "n_max": n, "source": "given", "n_chunks": None},
         "depth": None,
         "expected": expected,
+        "expected_se": 0.0,
         "sd": 0.0178,
         "method": "exact",
         "uniform": None,
@@ -57,6 +58,8 @@ def check2(**other: Any) -> dict[str, Any]:
         "chance_corrected": 0.34586,
         "verdict": "pass",
         "assumed": False,
+        "floor": 0.018555,
+        "noise": 0.02246,
         **other,
     }
 
@@ -85,7 +88,16 @@ def units_bug(**other: Any) -> dict[str, Any]:
 
 def small_pool(**other: Any) -> dict[str, Any]:
     """8 candidates, 5 of them gold."""
-    found = check2(score=1.0, signal=1.261, signal_over_floor=1.261, headroom=0.20685, assumed=True, verdict="fail")
+    found = check2(
+        score=1.0,
+        signal=1.261,
+        signal_over_floor=1.261,
+        headroom=0.20685,
+        assumed=True,
+        verdict="fail",
+        floor=0.79315,
+        noise=0.79,
+    )
     quiet = check1(measured=0.79, ratio=0.9963, ci=None, p=0.91, detectable_ratio=None, implied_n=None)
     pool = {"n": None, "n_min": 8, "n_max": 12, "source": "candidates", "n_chunks": None}
     given = {**quiet, "implied_n_ci": None, "candidates": []}
@@ -98,5 +110,6 @@ def report(*results: dict[str, Any]) -> dict[str, Any]:
         "version": "0.1.0",
         "settings": {"check_alpha": 0.01, "min_signal": 2.0, "min_headroom": 0.5, "seed": 0},
         "qrels": {"path": "qrels.txt", "sha256": "1" * 64, "queries": 28, "judgments": 40, "gold": 40},
+        "files": [{"role": "noise", "path": "noise-seed0.run", "sha256": "2" * 64}],
         "results": list(results),
     }

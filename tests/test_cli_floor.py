@@ -212,7 +212,7 @@ def qrels(tmp_path: Path) -> str:
         ("-m map -m RR@10", ["AP", "RR@10"]),
         ("--measured mrr@10=0.013", ["RR@10"]),
         ("--measured AP(rel=1)@100=0.03 --score RR@10=0.3", ["AP@100", "RR@10"]),
-        ("--score AP(rel=2)@100=0.3", ["AP(rel=2)@100"]),
+        ("--score AP(rel=1)@50=0.3", ["AP@50"]),
     ],
 )
 def test_the_measures_are_those_that_values_are_given_for(

@@ -44,10 +44,11 @@ MAY_IMPORT = {
     "judging": BASE | {"core", "grading", "adapters", "hooks", "registry"},
     "intake": BASE | {"collection", "core", "hooks", "pool", "ranking", "readers", "registry", "textfile", "units"},
     "noise": BASE | {"core", "intake", "pool", "ranking", "readers"},
+    "floor": BASE | {"core", "intake", "noise", "pool"},
     "harness": BASE | {"core", "grading", "intake", "noise", "pool", "ranking", "registry", "units"},
     "check": BASE
     | STEPS
-    | {"harness", "intake", "noise"}
+    | {"floor", "harness", "intake", "noise"}
     | {"core", "hooks", "adapters", "registry", "data", "report", "package"},
     "demo": BASE | {"check", "report"},
     "cli": BASE | {"report", "hooks", "registry", "check", "demo", "noise", "package"},

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from falsify_adapters.report.safe import listed, number, short
 
+MADE = ("check1", "check2", "noise_overlap", "harness")  # the checks of a row
 GROSS = 2.0  # a detectable ratio above this: the test was blind to anything but gross failure
+
+
+def overall(rows: Sequence[Mapping[str, Any]]) -> str:
+    """PASS, or FAIL where a check says above, below, fail or differs; nothing where none was made."""
+    made = [row[name]["verdict"] for row in rows for name in MADE if row.get(name) is not None]
+    return "" if not made else "PASS" if all(verdict == "pass" for verdict in made) else "FAIL"
 
 
 def power_of(check: Mapping[str, Any]) -> str:

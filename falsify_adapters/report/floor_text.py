@@ -12,7 +12,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from falsify_adapters.report.floor_advice import after_check1, after_check2, after_overlap, power_of
+from falsify_adapters.report.floor_advice import after_check1, after_check2, after_overlap, overall, power_of
 from falsify_adapters.report.page import STYLES, Notes, Page, list_notes, point_at_notes
 from falsify_adapters.report.safe import count, interval, listed, number, p_value, short
 from falsify_adapters.report.tables import Cell, Column, Row, aligned
@@ -44,25 +44,19 @@ def render_floor(report: Mapping[str, Any], *, width: int, color: bool, ascii_on
     return page.text()
 
 
-def _overall(rows: Sequence[Mapping[str, Any]]) -> str:
-    """PASS, or FAIL where a check says above, below, fail or differs; nothing where none was made."""
-    made = [row[name]["verdict"] for row in rows for name in CHECKS if row[name] is not None]
-    return "" if not made else "PASS" if all(verdict == "pass" for verdict in made) else "FAIL"
-
-
 def _colored(verdict: str) -> Text:
     return Text(verdict, style=STYLES["PASS" if verdict.lower() == "pass" else "FAIL"])
 
 
 def _head(page: Page, report: Mapping[str, Any]) -> None:
     settings, qrels = report["settings"], report["qrels"]
-    overall = _overall(report["results"])
-    page.line("Noise floor: ", _colored(overall) if overall else Text("no check asked for"))
+    whole = overall(report["results"])
+    page.line("Noise floor: ", _colored(whole) if whole else Text("no check asked for"))
     page.line(
         f"qrels   {page.safe(qrels['path'])}: {count(qrels['queries'], 'query')}, "
         f"{count(qrels['judgments'], 'judgment')}, {qrels['gold']} of them gold"
     )
-    if overall:
+    if whole:
         page.line(
             f"checks  level {settings['check_alpha']:g}; signal at least {settings['min_signal']:g}, headroom at least "
             f"{settings['min_headroom']:g}"
@@ -71,14 +65,14 @@ def _head(page: Page, report: Mapping[str, Any]) -> None:
 
 def _summary(page: Page, rows: Sequence[Mapping[str, Any]], notes: Notes) -> list[Text]:
     """One line per measure."""
-    made = [name for name in CHECKS if any(row[name] is not None for row in rows)]
+    made = [name for name in CHECKS if any(row.get(name) is not None for row in rows)]
     heads = {"check1": "check 1", "check2": "check 2", "noise_overlap": "overlap", "harness": "harness"}
     columns = [Column("measure"), *(Column(name, right=True) for name in ("floor", "sd", "ceiling", "headroom"))]
     columns += [*(Column(heads[name]) for name in made), Column("notes" if notes.messages else "")]
     lines: list[Row] = []
     for row in rows:
         numbers = [short(row["expected"]), f"{row['sd']:#.3g}", number(row["ceiling"]), number(row["headroom"])]
-        verdicts: list[Cell] = [_colored(row[name]["verdict"]) if row[name] is not None else "-" for name in made]
+        verdicts: list[Cell] = [_colored(row[name]["verdict"]) if row.get(name) is not None else "-" for name in made]
         lines.append([page.safe(row["measure"]), *numbers, *verdicts, " ".join(map(str, notes.of_row(row)))])
     airy = aligned(columns, lines)
     return airy if max(cell_len(line.plain) for line in airy) <= page.width else aligned(columns, lines, gap=1)
@@ -102,9 +96,9 @@ def one_line_each(heading: str, rows: Mapping[str, Mapping[str, Any]]) -> list[T
 def _block(page: Page, row: Mapping[str, Any], settings: Mapping[str, Any], notes: Notes) -> None:
     """Everything about one measure."""
     page.blank()
-    overall = _overall([row])
-    title = Text(page.safe(row["measure"]) + (": " if overall else ""), style="bold")
-    page.line(title, _colored(overall) if overall else "")
+    whole = overall([row])
+    title = Text(page.safe(row["measure"]) + (": " if whole else ""), style="bold")
+    page.line(title, _colored(whole) if whole else "")
     for text in _facts(page, row):
         page.prose(text, 2)
     for name, (found, steps) in checks(row, settings).items():
@@ -125,14 +119,14 @@ def checks(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, tup
         made["check2"] = (_check2(row, settings), after_check2(row, settings))
     if row["noise_overlap"] is not None:
         made["noise_overlap"] = (_overlap(row), after_overlap(row))
-    if row["harness"] is not None:
+    if row.get("harness") is not None:
         made["harness"] = (_harness(row), row["harness"]["why"])
     return made
 
 
 def _facts(page: Page, row: Mapping[str, Any]) -> Iterator[str]:
     pool, gold = row["pool"], row["gold"]
-    simulated = " (simulated)" if row["method"] == "simulated" else ""
+    simulated = f" (simulated, +- {row['expected_se']:.2g})" if row["method"] == "simulated" else ""
     yield (
         f"floor {short(row['expected'])}{simulated}   sd of a noise run {row['sd']:#.3g}   "
         f"ceiling {number(row['ceiling'])}   headroom {number(row['headroom'])}"
@@ -199,7 +193,8 @@ def _check2(row: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str
     if check["assumed"]:
         yield f"no score was given; the best possible one, {number(check['score'])}, stands in for it"
     given = "" if check["assumed"] else f"score {number(check['score'])}, "
-    over = "measured noise" if row["check1"] is not None else "floor"
+    carried = row["check1"] is not None and check["noise"] != row["check1"]["measured"]
+    over = "floor" if row["check1"] is None else "noise at its depth" if carried else "measured noise"
     signal = f"{number(check['signal'], 2)} times the {over}" if check["signal"] is not None else f"above a {over} of 0"
     least = f" (at least {settings['min_signal']:g})"
     both = row["check1"] is not None and check["signal_over_floor"] is not None

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from falsify_adapters.report.floor_advice import overall
 from falsify_adapters.report.floor_text import CHECKS, checks
 from falsify_adapters.report.html import KINDS, facts, note_links, note_list, settings, steps, table, verdict
 from falsify_adapters.report.markup import Child, Markup, el, join
@@ -18,7 +19,7 @@ def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
     """The page's title, and what its body holds."""
     rows, options, qrels = report["results"], report["settings"], report["qrels"]
     notes = Notes.of(rows)
-    overall = _overall(rows)
+    whole = overall(rows)
     said = "What a random order scores, and whether measured noise and scores fit it."
     about = (
         f"{qrels['path']}: {count(qrels['queries'], 'query')}, {count(qrels['judgments'], 'judgment')}, "
@@ -27,7 +28,7 @@ def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
     body: list[Child] = [
         el(
             "header",
-            el("h1", "Noise floor: ", verdict(overall) if overall else "no check asked for"),
+            el("h1", "Noise floor: ", verdict(whole) if whole else "no check asked for"),
             el("p", said),
             el("p", about, class_="soft"),
         ),
@@ -36,16 +37,16 @@ def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
             _summary(rows, notes) if len(rows) > 1 else None,
             join((_section(n, row, options, notes) for n, row in enumerate(rows, 1)), "\n"),
             note_list(notes, rows),
-            settings(report, [("qrels", qrels["path"], qrels["sha256"])]),
+            settings(
+                report,
+                [
+                    ("qrels", qrels["path"], qrels["sha256"]),
+                    *((file["role"], file["path"], file["sha256"]) for file in report["files"]),
+                ],
+            ),
         ),
     ]
-    return f"Noise floor: {overall or 'no check asked for'}", body
-
-
-def _overall(rows: Sequence[Mapping[str, Any]]) -> str:
-    """PASS, or FAIL where a check says above, below or fail; nothing where none was made."""
-    made = [row[name]["verdict"] for row in rows for name in CHECKS if row.get(name) is not None]
-    return "" if not made else "PASS" if all(word == "pass" for word in made) else "FAIL"
+    return f"Noise floor: {whole or 'no check asked for'}", body
 
 
 def _summary(rows: Sequence[Mapping[str, Any]], notes: Notes) -> Markup:
@@ -63,7 +64,7 @@ def _summary(rows: Sequence[Mapping[str, Any]], notes: Notes) -> Markup:
 
 
 def _section(n: int, row: Mapping[str, Any], options: Mapping[str, Any], notes: Notes) -> Markup:
-    overall = _overall([row])
+    whole = overall([row])
     blocks: list[Child] = []
     pictures = {
         "check1": [_noise(f"noise-{n}", row, options), _sizes(f"sizes-{n}", row, options)],
@@ -75,7 +76,7 @@ def _section(n: int, row: Mapping[str, Any], options: Mapping[str, Any], notes: 
         blocks += [steps(todo), pictures.get(name)]
     return el(
         "section",
-        el("h2", row["measure"], ": " if overall else None, verdict(overall) if overall else None),
+        el("h2", row["measure"], ": " if whole else None, verdict(whole) if whole else None),
         None if row["check2"] is not None else pictures["check2"],
         blocks,
         facts("Numbers of this measure", _numbers(row)),
@@ -87,7 +88,9 @@ def _section(n: int, row: Mapping[str, Any], options: Mapping[str, Any], notes: 
 def _room(name: str, row: Mapping[str, Any], options: Mapping[str, Any]) -> Markup:
     """Floor and ceiling, and with Check 2 the score against the noise."""
     floor, ceiling, check, noise = row["expected"], row["ceiling"], row["check2"], row["check1"]
-    under = floor if noise is None else noise["measured"]
+    if check is not None:
+        floor, ceiling = check["floor"], check["floor"] + check["headroom"]
+    under = floor if check is None or check["noise"] is None else check["noise"]
     ends = [0.0, floor, ceiling]
     if check is not None:
         ends += [check["score"], under * options["min_signal"]]
@@ -98,15 +101,16 @@ def _room(name: str, row: Mapping[str, Any], options: Mapping[str, Any]) -> Mark
         picture.mark(
             check["score"], f"{'best possible' if check['assumed'] else 'score'} {number(check['score'])}", "score"
         )
-    enough = row["headroom"] >= options["min_headroom"]
+    headroom = ceiling - floor
+    enough = headroom >= options["min_headroom"]
     kind = "" if check is None else "pass" if enough else "fail"
     said = "" if check is None else ", enough" if enough else ", too little"
-    y = picture.row("headroom", f"{number(row['headroom'])}{said}", kind)
+    y = picture.row("headroom", f"{number(headroom)}{said}", kind)
     if check is not None:
         picture.bar(floor, floor + options["min_headroom"], y - 3, 18, "zone")
     picture.bar(floor, ceiling, y, 12, f"gap {kind or 'pass'}")
     caption = "Headroom: from the floor to the ceiling."
-    described = f"Floor {short(floor)}, ceiling {number(ceiling)}, headroom {number(row['headroom'])}{said}."
+    described = f"Floor {short(floor)}, ceiling {number(ceiling)}, headroom {number(headroom)}{said}."
     if check is not None:
         signal, over = check["signal"], "floor" if noise is None else "measured noise"
         loud = check["score"] > 0 if signal is None else signal >= options["min_signal"]
