@@ -68,9 +68,9 @@ def gate(
         ties=ties, queries=queries, duplicates=duplicates, null_d=null_d, tau=tau, alpha=alpha, n_boot=n_boot,
         depth=depth, max_docs=max_docs, jobs=jobs, seed=seed,
     )  # fmt: skip
-    registry = registry or _registry()
+    registry = registry or new_registry()
     backend = registry.resolve("backends", backend).name  # as the registry spells it
-    wanted = parse_many(measures, rel, known=_known(registry))
+    wanted = parse_many(measures, rel, known=known_to(registry))
     plans = [judging.plan(registry, backend, m, extra_nulls) for m in wanted]
     say = progress or _silent
     mapping = units or units_of(registry, unit, sep=unit_sep, regex=unit_regex, map=unit_map)
@@ -118,13 +118,15 @@ def _silent(_stage: str, _done: int, _total: int) -> None:
     return None
 
 
-def _registry() -> Registry:
+def new_registry() -> Registry:
+    """What is built in and what plugins offer."""
     from falsify_adapters.registry import Registry
 
     return Registry()
 
 
-def _known(registry: Registry) -> Callable[[str], bool]:
+def known_to(registry: Registry) -> Callable[[str], bool]:
+    """Whether a measure of this name is on offer."""
     names = set(registry.names("measures"))
     return lambda name: name in names
 
@@ -168,6 +170,9 @@ def check_options(**given: Any) -> None:
             whole = isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most
             fine = whole or (value is None and name in ("depth", "max_docs", "simulate"))
             legal = f"a whole number from {least} to {most}"
+        elif name == "check_alpha":
+            fine = isinstance(value, Real) and not isinstance(value, bool) and 1e-6 <= float(value) <= 0.5
+            legal = "a number from 1e-06 to 0.5"
         else:
             fine = isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) < 1.0
             legal = "a number between 0 and 1"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from falsify_adapters import __version__
-from falsify_adapters.check import check_options
+from falsify_adapters import __version__, judging
+from falsify_adapters.check import check_options, known_to, new_registry
 from falsify_adapters.errors import MeasureError, OptionError
 from falsify_adapters.floor_rows import Benches, Limits, row
 from falsify_adapters.intake import Intake, Progress, digests, take_in, units_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
     from falsify_adapters.units import Units
 
+Known = Callable[[str], bool]
 Given = float | Mapping[str, float] | Sequence[str] | None
 
 
@@ -78,13 +79,17 @@ def floor(
         raise OptionError("noise is given by runs and by numbers", where="--noise, --measured", legal="one of them")
     if run is not None and score is not None:
         raise OptionError("the score is given by a run and by a number", where="--run, --score", legal="one")
-    wanted = _wanted(measures, measured, score, rel)
+    registry = registry or new_registry()
+    known = known_to(registry)
+    wanted = _wanted(measures, measured, score, rel, known)
     sizes = _sizes(candidates)
-    typed, held = _values(measured, wanted, rel, "--measured"), _values(score, wanted, rel, "--score")
-    if registry is None:
-        from falsify_adapters.registry import Registry as Fresh
-
-        registry = Fresh()
+    typed, held = (_values(v, wanted, rel, o, known) for v, o in ((measured, "--measured"), (score, "--score")))
+    plans = [None if m.has_kernel and simulate is None else judging.plan(registry, backend, m, ()) for m in wanted]
+    if backend != "ir_measures" and not any(plans):
+        raise OptionError(
+            "the floors of these measures have formulas, and no backend is asked", where="--backend",
+            legal="with --simulate, or for a measure without a formula",
+        )  # fmt: skip
     runs = [*_listed(noise), *([] if run is None else [run])]
     if pool == "run" and not runs:
         raise OptionError(
@@ -101,25 +106,41 @@ def floor(
     )  # fmt: skip
     say = progress or (lambda *_: None)
     taken = take_in(qrels, runs, how, registry, say, runless=not runs)
-    benches = Benches.of(taken, len(runs) - (run is not None), with_run=run is not None, depth=depth, seed=seed)
+    benches = Benches.of(
+        taken, len(runs) - (run is not None), with_run=run is not None, depth=depth, max_docs=max_docs, seed=seed
+    )
     bench = benches.noise
     checked: list[dict[str, Any] | None] = [None] * len(wanted)
     if simulate is not None:
-        from falsify_adapters import harness, judging
+        from falsify_adapters import harness
         from falsify_adapters.harness_ids import urn_of
 
-        plans = [judging.plan(registry, backend, m, ()) for m in wanted]
+        for m in wanted:
+            if not m.has_kernel:
+                raise MeasureError(f"{m} has no formula that --simulate could check", legal=", ".join(KERNEL_FAMILIES))
         urn = urn_of(taken, pool, chunks, mapping, registry, drop_self=drop_self)
         trial = harness.simulate(
             taken.entrants[0].coded, urn, bench, runs=simulate, depth=depth, drop_self=drop_self, say=say
         )
-        checked = [harness.harness(p.measure, p.backend, p.traits, trial, check_alpha) for p in plans]
+        checked = [harness.harness(p.measure, p.backend, p.traits, trial, check_alpha) for p in plans if p is not None]
     if bench.chunks is not None and not sizes:
         sizes = {"documents": bench.chunks.chunks.n_docs, "chunks": bench.chunks.chunks.n_chunks}
     limits = Limits(check_alpha, min_signal, min_headroom, simulate is not None)
     rows = [
-        row(m, taken, how, benches, typed.get(m), held.get(m), measured_seeds, sizes, limits) | {"harness": found}
-        for m, found in zip(wanted, checked, strict=True)
+        row(
+            m,
+            None if m.has_kernel else plan,
+            taken,
+            how,
+            benches,
+            typed.get(m),
+            held.get(m),
+            measured_seeds,
+            sizes,
+            limits,
+        )
+        | {"harness": found}
+        for m, plan, found in zip(wanted, plans, checked, strict=True)
     ]
     judged = taken.qrels
     return FloorReport(
@@ -170,17 +191,15 @@ def _listed(noise: Any) -> list[Any]:
 
 
 def _wanted(
-    measures: Iterable[MeasureLike] | MeasureLike | None, measured: Given, score: Given, rel: int
+    measures: Iterable[MeasureLike] | MeasureLike | None, measured: Given, score: Given, rel: int, known: Known
 ) -> tuple[Measure, ...]:
     if measures is not None:
-        wanted = parse_many(measures, rel)
+        wanted = parse_many(measures, rel, known=known)
     else:
         named = [name for given in (measured, score) for name in _named(given)]
-        wanted = parse_many(named or "nDCG@10", rel)
+        wanted = parse_many(named or "nDCG@10", rel, known=known)
     for m in wanted:
         refuse_top1(m)
-        if not m.has_kernel:
-            raise MeasureError(f"{m} has no formula for its floor", legal=", ".join(KERNEL_FAMILIES))
     return wanted
 
 
@@ -192,7 +211,9 @@ def _named(given: Given) -> list[str]:
     return [text.rpartition("=")[0] for text in given]
 
 
-def _values(given: Given, wanted: Sequence[Measure], rel: int, option: str) -> dict[Measure, tuple[float, float]]:
+def _values(
+    given: Given, wanted: Sequence[Measure], rel: int, option: str, known: Known
+) -> dict[Measure, tuple[float, float]]:
     """{measure: (value, half a unit of its last typed digit)}."""
     if given is None:
         return {}
@@ -210,7 +231,7 @@ def _values(given: Given, wanted: Sequence[Measure], rel: int, option: str) -> d
             equals = ""
         if not equals or not np.isfinite(number):
             raise OptionError(f"{text!r} is no measure with its value", where=option, legal="as in RR@10=0.0225")
-        measure = parse(name, rel=rel)
+        measure = parse(name, rel=rel, known=known)
         if measure not in wanted:
             raise OptionError(
                 f"{measure} is not among the measures asked for", where=option, legal=", ".join(map(str, wanted))

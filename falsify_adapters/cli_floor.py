@@ -25,7 +25,6 @@ from falsify_adapters.cli_options import (
     FromTo,
     Measured,
     Sizes,
-    Within,
     measure_option,
     output_option,
     pool_options,
@@ -55,7 +54,7 @@ FORMATS = ("html", "json", "table")
 @click.option(
     "--candidates", metavar="UNIT=N,...", type=Sizes(), default=None, help="Check 1: pool sizes to test, by unit."
 )
-@click.option("--check-alpha", metavar="X", type=Within(0, 1), default=0.01, help="Level of the tests on noise.")
+@click.option("--check-alpha", metavar="X", type=FromTo(1e-6, 0.5), default=0.01, help="Level of the tests on noise.")
 @click.option("--run", metavar="RUN", help="Check 2: the run of the system.")
 @click.option(
     "--score", metavar="MEASURE=VALUE", type=Measured(), multiple=True,
@@ -69,7 +68,12 @@ FORMATS = ("html", "json", "table")
     "--simulate", metavar="S", type=AtLeast(2), default=None,
     help="Check the harness: S random runs through mapping, ranking and backend have to score the floor.",
 )  # fmt: skip
-@click.option("--backend", metavar="NAME", default="ir_measures", help="Who computes the scores of --simulate.")
+@click.option(
+    "--backend",
+    metavar="NAME",
+    default="ir_measures",
+    help="Who computes the scores of --simulate, and measures without a formula.",
+)
 @pool_options
 @reading_options
 @seed_option
@@ -119,8 +123,6 @@ def floor(
     """
     if measured_seeds > 1 and not measured:
         raise OptionError("there is no --measured that it belongs to", where="--measured-seeds")
-    if simulate is None and backend != "ir_measures":
-        raise OptionError("there is no --simulate that it belongs to", where="--backend")
     if candidates and not (measured or noise):
         raise OptionError(
             "there is no measured noise to hold the candidates against",

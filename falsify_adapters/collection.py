@@ -67,6 +67,9 @@ def read_collection(path: str, units: Units) -> Collection:
     """All chunk ids of a collection, one a line or JSON Lines, mapped to documents."""
     import polars as pl
 
-    ids = pl.Series(pool_files.read_ids(path), dtype=pl.String).unique()
+    ids = pl.Series(
+        pool_files.read_ids(path, option="--chunks", legal="a file of all chunk ids, one a line or JSON Lines"),
+        dtype=pl.String,
+    ).unique()
     table = units.documents(ids, path).value_counts(name="chunks").sort(by=pl.first())
     return Collection(path, ids, table.to_series(0), table["chunks"].to_numpy().astype(np.int64))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from falsify_adapters import noise_checks
+from falsify_adapters import floor_backend, noise_checks
 from falsify_adapters.core import noise
 from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.errors import InputError, OptionError
 from falsify_adapters.intake import Intake, Taken
+from falsify_adapters.judging import Plan
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Flag, Ints
 from falsify_adapters.noise_checks import Bench, Floor
@@ -36,7 +37,8 @@ class Limits:
 class Benches:
     """What random lists are drawn for: as deep as the noise runs, and as deep as the system's.
 
-    noise: without noise runs as deep as the system's run; without any run `depth`, or else the whole pool.
+    noise: without noise runs as deep as the system's run; without any run `depth` and at most `max_docs`, or else the
+    whole pool.
     system: None where there is no run of a system. n_noise: how many of the runs are noise, the first ones.
     """
 
@@ -45,7 +47,9 @@ class Benches:
     n_noise: int
 
     @classmethod
-    def of(cls, taken: Taken, n_noise: int, *, with_run: bool, depth: int | None, seed: int) -> Benches:
+    def of(
+        cls, taken: Taken, n_noise: int, *, with_run: bool, depth: int | None, max_docs: int | None, seed: int
+    ) -> Benches:
         """Raises InputError where noise runs answer different queries."""
         system = _own(taken, len(taken.entrants) - 1, seed) if with_run else None
         if n_noise:
@@ -57,7 +61,7 @@ class Benches:
             return cls(system, system, 0)
         base = _own(taken, 0, seed)
         chunks = None if base.chunks is None else replace(base.chunks, depth=depth)
-        deep = np.full(len(base.depth), WHOLE if depth is None else depth, np.int64)
+        deep = np.full(len(base.depth), min(depth or WHOLE, max_docs or WHOLE), np.int64)
         return cls(replace(base, depth=deep, chunks=chunks), None, 0)
 
 
@@ -85,6 +89,7 @@ def _same_queries(runs: Sequence[Entrant], answered: Any) -> None:
 
 def row(
     measure: Measure,
+    plan: Plan | None,
     taken: Taken,
     how: Intake,
     benches: Benches,
@@ -94,26 +99,27 @@ def row(
     candidates: Mapping[str, int],
     limits: Limits,
 ) -> dict[str, Any]:
-    """One element of "results". typed: measured noise and half a unit of its last digit; held: the system's score.
+    """One element of "results". plan: who computes a measure without a kernel, else None; typed: measured noise and
+    half a unit of its last digit; held: the system's score.
 
     Raises InputError where no gold document can be reached, OptionError where noise runs have no common depth.
     """
     bench, n_noise = benches.noise, benches.n_noise
     gold = _gold(measure, taken, bench, anywhere=limits.harness)
     _even_depths(measure, taken, bench, n_noise)
-    found = noise_checks.floor_of(measure, bench)
-    runs = noise_checks.scores(measure, taken.entrants[:n_noise])
+    found = _floor(measure, plan, bench)
+    runs = _scores(measure, plan, taken.entrants[:n_noise])
     value, rounding = (float(np.mean(runs)), 0.0) if runs else typed or (None, 0.0)
     flags = _flags(taken, how, bench, gold)
     one = two = None
     if value is not None:
-        one = noise_checks.check1(
-            measure, bench, found, value, len(runs) or seeds, limits.alpha, candidates, rounding
-        ) | {"per_run": runs or None}  # fmt: skip
+        asked = (bench, found, value, len(runs) or seeds, limits.alpha, candidates, rounding)
+        one = noise_checks.check1(measure, *asked) if plan is None else floor_backend.check1(*asked)
+        one |= {"per_run": runs or None, "rounding": rounding}
     real, own, under = held[0] if held else None, found, value
     if benches.system is not None:
-        real = noise_checks.scores(measure, taken.entrants[n_noise:])[0]
-        own, under, said = _system_floor(measure, benches, found, value)
+        real = _scores(measure, plan, taken.entrants[n_noise:])[0]
+        own, under, said = _system_floor(measure, plan, benches, found, value)
         flags += said
     if real is not None or value is not None:
         two = asdict(
@@ -131,8 +137,16 @@ def row(
     }  # fmt: skip
 
 
+def _floor(measure: Measure, plan: Plan | None, bench: Bench) -> Floor:
+    return noise_checks.floor_of(measure, bench) if plan is None else floor_backend.floor_of(plan, bench)
+
+
+def _scores(measure: Measure, plan: Plan | None, entrants: Sequence[Entrant]) -> list[float]:
+    return noise_checks.scores(measure, entrants) if plan is None else floor_backend.scores(plan, list(entrants))
+
+
 def _system_floor(
-    measure: Measure, benches: Benches, found: Floor, value: float | None
+    measure: Measure, plan: Plan | None, benches: Benches, found: Floor, value: float | None
 ) -> tuple[Floor, float | None, list[Flag]]:
     """The floor at the depth of the system's lists, what noise would score there, and what to say of it.
 
@@ -141,7 +155,7 @@ def _system_floor(
     system, bench = benches.system, benches.noise
     if system is None or system is bench or _alike(measure, system, bench):
         return found, value, []
-    own = noise_checks.floor_of(measure, system)
+    own = _floor(measure, plan, system)
     if value is None or own.mean == found.mean:
         return own, value, []
     there = min(value / found.mean * own.mean, own.ceiling) if found.mean > 0 else value

@@ -58,7 +58,7 @@ def simulate(
     depth = min(DEPTH if depth is None else depth, largest)
     at = _at_depth(bench, depth)
     rng = np.random.default_rng(np.random.SeedSequence(bench.seed).spawn(1)[0])
-    judged = urn.docs.is_in(coded.docs.implode()).to_numpy()
+    judged = np.flatnonzero(urn.docs.is_in(coded.docs.implode()).to_numpy())
     # One more is drawn where a query's own document will be dropped, so that `depth` are left.
     extra = int(drop_self and urn.units is None)
     drawn = np.minimum(depth + extra, urn.size)
@@ -68,7 +68,7 @@ def simulate(
     for n in range(runs):
         say("simulating", n, runs)
         run, rows = _run(coded, urn, drawn, rng)
-        if judged[rows].any():
+        if np.isin(rows, judged).any():
             ranked = rank(run, coded, max_docs=depth if extra else None, drop_self=drop_self, units=urn.units)
             short += int((ranked.retrieved != wanted).sum())
             lists.append(ranked.lists)
@@ -96,7 +96,7 @@ def _run(coded: Coded, urn: Urn, drawn: Ints, rng: Generator) -> tuple[Run, Ints
     # Whole numbers: ranked as 32-bit floats they have no ties.
     scores = np.concatenate([1.0 + rng.permutation(k) for k in drawn.tolist()])
     query = np.repeat(np.arange(len(drawn), dtype=np.int32), drawn)
-    return Run(NAME, coded.judgments.queries, query, urn.ids.gather(rows), scores, None, Source(NAME)), rows
+    return Run(NAME, coded.judgments.queries, query, urn.take(rows), scores, None, Source(NAME)), rows
 
 
 def harness(measure: Measure, backend: Backend, traits: Traits, trial: Trial, alpha: float = 0.01) -> dict[str, Any]:

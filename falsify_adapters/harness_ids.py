@@ -34,7 +34,9 @@ BOUNDARY = r"[^\p{L}\p{N}]"
 class Urn:
     """Ids to draw from. ids: one query's after the other's where each has its own; start, size: (Q,) the part of each
     query; docs: (len(ids),) the document of each; units: what maps ids to documents, None where they are documents;
-    unmapped: ids left out because the mapping gives them none; shared: whether all queries draw from the same."""
+    unmapped: ids left out because the mapping gives them none; shared: whether all queries draw from the same;
+    invented: so many more documents that have no id of their own, which are given one when they are drawn.
+    """
 
     ids: pl.Series
     start: Ints
@@ -43,6 +45,26 @@ class Urn:
     units: Units | None
     unmapped: tuple[str, ...]
     shared: bool
+    invented: int = 0
+
+    def take(self, rows: Ints) -> pl.Series:
+        """The ids in these rows; those of the invented documents come after all others."""
+        import polars as pl
+
+        known = len(self.ids)
+        if not self.invented:
+            return self.ids.gather(rows)
+        prefix = "filler"
+        while bool(self.ids.str.starts_with(prefix).any()):
+            prefix += "-"
+        frame = pl.DataFrame({"row": rows, "id": self.ids.gather(np.minimum(rows, known - 1))})
+        made = pl.lit(prefix) + pl.col("row").cast(pl.String)
+        return frame.select(pl.when(pl.col("row") < known).then(pl.col("id")).otherwise(made)).to_series()
+
+    @property
+    def n_documents(self) -> int:
+        """Distinct documents, invented ones among them."""
+        return self.docs.n_unique() + self.invented
 
 
 def urn_of_ids(ids: Iterable[str], coded: Coded, units: Units | None) -> Urn:
@@ -107,17 +129,12 @@ def urn_of(
 
 
 def urn_of_number(pool: Pool, coded: Coded) -> Urn:
-    """The judged documents, and invented ids up to N."""
-    import polars as pl
-
-    prefix = "filler"
-    while bool(coded.docs.str.starts_with(prefix).any()):
-        prefix += "-"
-    n = coded.judgments.n_queries
-    size = int(pool.size.max(initial=0))
-    filler = pl.select(prefix + pl.int_range(size - len(coded.docs)).cast(pl.String)).to_series()
-    ids = pl.concat([coded.docs.alias("id"), filler.alias("id")])
-    return Urn(ids, np.zeros(n, np.int64), np.full(n, len(ids), np.int64), ids, None, (), True)
+    """The judged documents, and invented ones up to N."""
+    n, size = coded.judgments.n_queries, int(pool.size.max(initial=0))
+    ids = coded.docs.alias("id")
+    return Urn(
+        ids, np.zeros(n, np.int64), np.full(n, size, np.int64), ids, None, (), True, invented=size - len(coded.docs)
+    )
 
 
 def faults(measure: Measure, urn: Urn, coded: Coded, bench: Bench, *, drop_self: bool) -> tuple[list[str], list[str]]:
@@ -146,7 +163,7 @@ def _size(urn: Urn, bench: Bench, drop_self: bool) -> list[str]:
     if not urn.shared:
         off = int((urn.size != bench.pool.size).sum())
         return [f"N: {off} queries have other pools than the floor counts with."] if off else []
-    n, has, out = int(bench.pool.size.max(initial=0)), urn.docs.n_unique(), []
+    n, has, out = int(bench.pool.size.max(initial=0)), urn.n_documents, []
     # Where queries are documents themselves and are dropped, each pool may be one short of the collection.
     if n not in ({has, has - 1} if drop_self else {has}):
         out.append(f"N: the floor is for {n} documents, and the {len(urn.ids)} ids are {has} documents{under}.")

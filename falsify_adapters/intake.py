@@ -100,6 +100,11 @@ def _in_chunks(how: Intake, taken: Taken) -> Taken:
             "chunk ids say nothing of documents without a mapping", where="--chunks",
             legal="--chunks together with --unit-sep, --unit-regex or --unit-map",
         )  # fmt: skip
+    if how.max_docs is not None:
+        raise OptionError(
+            "lists of so many documents are cut after chunks were mapped, and the floor over chunks is for uncut ones",
+            where="-M", legal="--depth K, which counts chunks, or measures with a cutoff", mend="Leave -M out.",
+        )  # fmt: skip
     if how.pool != "observed":
         raise OptionError(
             f"N is given twice, by --pool {how.pool} and by --chunks", where="--pool", legal="one of them"

@@ -44,7 +44,9 @@ def write_noise(
     for name, value in (("depth", depth), ("seeds", seeds)):
         if value < 1:
             raise OptionError(f"{value} is not legal", where=f"--{name}", legal="1 or more")
-    ids = np.array(sorted(set(read_ids(str(pool or chunks)))), dtype=object)
+    option = "--pool" if chunks is None else "--chunks"
+    found = read_ids(str(pool or chunks), option=option, legal="a file of ids, one a line or JSON Lines")
+    ids = np.array(sorted(set(found)), dtype=object)
     coded = code_qrels(read_qrels(qrels))
     if queries_file is not None:
         coded = only_queries(coded, queries_file)

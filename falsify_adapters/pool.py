@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,6 +55,10 @@ def resolve(
     text = str(spec).strip()
     if re.fullmatch(r"[+-]?([0-9]+(_[0-9]+)*|[0-9]{1,3}(,[0-9]{3})+)", text):
         return _number(int(re.sub("[_,]", "", text)), entrants, drop_self)
+    if (number := _as_float(text)) is not None:
+        if number != int(number):
+            raise OptionError(f"a pool of {text} documents", where="--pool", legal="a whole number, such as 191175")
+        return _number(int(number), entrants, drop_self)
     if text == "observed":
         return _everywhere(len(_seen(entrants)), "observed", entrants, drop_self)
     if text == "run":
@@ -66,6 +71,15 @@ def resolve(
     if isinstance(answer, Mapping):
         return pool_files.candidates(label, answer, entrants, drop_self=drop_self)
     return pool_files.ids(label, answer, entrants, drop_self=drop_self)
+
+
+def _as_float(text: str) -> float | None:
+    """A number that is not written as a whole one (1e6, 2.5), NaN and infinity as 0.5: no whole number either."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else 0.5
 
 
 def ask(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +16,18 @@ from falsify_adapters.ranking import codes_of
 from falsify_adapters.ranking_notes import some
 from falsify_adapters.textfile import lines
 
+QUERY_KEYS = ("query_id", "query-id", "qid", "q_id", "query")
+CANDIDATE_KEYS = ("candidates", "docs", "documents", "doc_ids", "top_ranked")
 ID_KEYS = ("_id", "id", "doc_id", "docid", "docno", "pid")
 
 
-def read_ids(path: str) -> list[str]:
+def read_ids(path: str, *, option: str = "--pool", legal: str = LEGAL) -> list[str]:
     """The document ids of a file: one a line, or JSON Lines with an id in each object (plain or .gz).
 
-    Raises MissingInputError or InputError.
+    option, legal: what messages name. Raises MissingInputError or InputError.
     """
     found: list[str] = []
-    for number, line in lines(path, option="--pool", legal=LEGAL):
+    for number, line in lines(path, option=option, legal=legal):
         if line.startswith("{"):
             found.append(_id_of_object(line, path, number))
             continue
@@ -40,17 +43,22 @@ def read_ids(path: str) -> list[str]:
 
 
 def read_candidates(path: str) -> dict[str, set[str]]:
-    """Candidate lists: query and document in two columns, or a TREC run (plain or .gz).
+    """Candidate lists: query and document in two columns, a TREC run, or JSON Lines with a query and its candidates
+    (plain or .gz).
 
     Raises MissingInputError or InputError.
     """
     rows: dict[str, set[str]] = {}
     for number, line in lines(path, option="--pool", legal=LEGAL):
+        if line.startswith("{"):
+            query, docs = _candidates_of_object(line, path, number)
+            rows.setdefault(query, set()).update(docs)
+            continue
         fields = re.split("[ \t]+", line)
         if len(fields) not in (2, 6):
             raise InputError(
                 f"{len(fields)} fields in {line[:80]!r}", where=path, line=number,
-                legal="two fields (query, document), or the six of a TREC run",
+                legal="two fields (query, document), the six of a TREC run, or JSON Lines",
             )  # fmt: skip
         rows.setdefault(fields[0], set()).add(fields[1] if len(fields) == 2 else fields[2])
     return rows
@@ -154,18 +162,44 @@ def _candidates(path: str, rows: dict[str, set[str]], e: Entrant) -> Pool:
     return Pool(size, "candidates", per_query=True, inside=inside)
 
 
+def _candidates_of_object(line: str, path: str, number: int) -> tuple[str, list[str]]:
+    record = _object(line, path, number)
+    query = _id_under(record, QUERY_KEYS, path, number)
+    key = next((k for k in CANDIDATE_KEYS if k in record), None)
+    docs = None if key is None else record[key]
+    if isinstance(docs, dict):  # a document and its score or text each
+        docs = list(docs)
+    if not isinstance(docs, list):
+        legal = f"a list of document ids under one of the keys {', '.join(CANDIDATE_KEYS)}"
+        raise InputError(f"no candidates of query {query!r}", where=path, line=number, legal=legal)
+    return query, [_id(doc, str(key), path, number) for doc in docs]
+
+
 def _id_of_object(line: str, path: str, number: int) -> str:
-    keys = f"text or a whole number under one of the keys {', '.join(ID_KEYS)}"
+    return _id_under(_object(line, path, number), ID_KEYS, path, number)
+
+
+def _object(line: str, path: str, number: int) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except ValueError as error:
+        record: dict[str, Any] = json.loads(line)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", where=path, line=number, legal="one object a line") from None
-    key = next((k for k in ID_KEYS if k in record), None)
+    return record
+
+
+def _id_under(record: dict[str, Any], keys: Sequence[str], path: str, number: int) -> str:
+    key = next((k for k in keys if k in record), None)
     if key is None:
         raise InputError(
-            f"no id in an object with the keys {', '.join(sorted(record))}", where=path, line=number, legal=keys
-        )
-    value = record[key]
+            f"no id in an object with the keys {', '.join(sorted(record))}", where=path, line=number,
+            legal=f"text or a whole number under one of the keys {', '.join(keys)}",
+        )  # fmt: skip
+    return _id(record[key], key, path, number)
+
+
+def _id(value: Any, key: str, path: str, number: int) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int)) or value == "":
-        raise InputError(f"the id {value!r} under {key!r} is no id", where=path, line=number, legal=keys)
+        raise InputError(
+            f"the id {value!r} under {key!r} is no id", where=path, line=number, legal="text or a whole number"
+        )
     return str(value)

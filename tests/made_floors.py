@@ -45,6 +45,7 @@ def check1(**other: Any) -> dict[str, Any]:
         "implied_n_ci": [111, 305],
         "candidates": [{"unit": "chunks", "n": 1052, "fits": False}, {"unit": "files", "n": 218, "fits": True}],
         "per_run": None,
+        "rounding": 0.0,
         **other,
     }
 

@@ -148,7 +148,7 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "-l", "0"], "'--level': 0 is out of range"),
         (["gate", "q", "r", "--pool", "0"], "0 documents are no pool"),
         (["gate", "q", "r", "--pool", ""], "the pool is empty text"),
-        (["gate", "q", "r", "--ties", "expected"], "'expected' is not one of 'trec', 'input'"),
+        (["gate", "q", "r", "--ties", "random"], "'random' is not one of 'trec', 'input', 'expected'"),
         (["gate", "q", "r", "--format", "pdf"], "there is no output format 'pdf'. Legal: html, json, table"),
         (["gate", "q", "r", "-o", "x.pdf"], "-o x.pdf: the ending '.pdf' stands for no format. Legal: .txt, .json"),
         (["gate", "q", "r", "-o", "report"], "no ending to tell the format"),

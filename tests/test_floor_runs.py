@@ -176,3 +176,69 @@ def test_every_file_is_named_with_its_digest(chunk_file: str, tmp_path: Path) ->
     expected = [("noise", str(run)), ("chunks", chunk_file)]
     assert [(f["role"], f["path"]) for f in files] == expected
     assert [f["sha256"] for f in files] == [hashlib.sha256(Path(p).read_bytes()).hexdigest() for _, p in expected]
+
+
+def test_documents_evaluated_at_most_are_the_depth_of_random_lists() -> None:
+    cut, deep = (fa.floor(QRELS, "AP", pool=N, **{name: 30})["AP"] for name in ("max_docs", "depth"))
+    assert cut["expected"] == deep["expected"] < fa.floor(QRELS, "AP", pool=N)["AP"]["expected"]
+
+
+def test_cutting_documents_after_chunks_is_refused(chunk_file: str) -> None:
+    with pytest.raises(FalsifyError, match=r"-M: .*uncut ones.*--depth K"):
+        fa.floor(QRELS, "AP", unit_sep="#", chunks=chunk_file, max_docs=10)
+
+
+@pytest.fixture
+def registry() -> Any:
+    """With a measure Any@k, the same as Success@k, which has no kernel under this name."""
+    from falsify_adapters.hookspecs import hookimpl
+    from falsify_adapters.measure_names import REQUIRED, Family
+    from falsify_adapters.offers import MeasureSpec, Offer
+    from falsify_adapters.registry import Registry
+
+    def score(measure: Any, ranked: Any, judged: Any) -> float:  # noqa: ARG001
+        return float(any(grade is not None and grade >= measure.rel for grade in ranked))
+
+    family = Family("AnyHit", "any", "1 where one of the first k is relevant.", cutoff=REQUIRED, zero_without_gold=True)
+
+    class Plugin:
+        @hookimpl
+        def measures(self) -> list[Offer]:
+            return [Offer("AnyHit", lambda: MeasureSpec(family, score=score), "any")]
+
+    made = Registry(outside=False)
+    made.register(Plugin(), package="made")
+    return made
+
+
+def test_a_measure_without_a_formula_has_a_simulated_floor(registry: Any) -> None:
+    runs = {"noise": [noise(s, 60) for s in range(4)], "run": noise(50, 60), "pool": N}
+    (mine,) = fa.floor(QRELS, "AnyHit@10", registry=registry, **runs).to_dict()["results"]
+    exact = fa.floor(QRELS, "Success@10", **runs)["Success@10"]
+    assert mine["method"] == "simulated"
+    assert mine["expected"] == pytest.approx(exact["expected"], abs=5 * mine["expected_se"])
+    assert 0 < mine["expected_se"] < 0.02
+    assert mine["sd"] == pytest.approx(exact["sd"], rel=0.2)
+    assert mine["ceiling"] == exact["ceiling"] == 1.0
+    assert mine["check1"]["measured"] == exact["check1"]["measured"]
+    assert mine["check1"]["p"] == pytest.approx(exact["check1"]["p"], abs=0.15)
+    assert mine["check1"]["verdict"] == exact["check1"]["verdict"] == "pass"
+    assert mine["check2"]["score"] == exact["check2"]["score"]
+    loud = fa.floor(QRELS, "AnyHit@10", registry=registry, pool=N, measured=0.9, measured_seeds=5)
+    assert loud.to_dict()["results"][0]["check1"]["verdict"] == "above"
+
+
+def test_what_a_simulated_floor_cannot_tell_is_refused(registry: Any, chunk_file: str) -> None:
+    for options, words in (
+        ({"measured": 0.1, "candidates": {"files": 9}}, "cannot be told apart"),
+        ({"simulate": 3}, "no formula that --simulate could check"),
+        ({"unit_sep": "#", "chunks": chunk_file, "pool": "observed"}, "no kernel, and floors over chunks"),
+        ({"pool": 10**9, "depth": 10**9, "measures": "AnyHit@100000000"}, "a depth of"),
+    ):
+        with pytest.raises(FalsifyError, match=words):
+            fa.floor(QRELS, **{"measures": "AnyHit@10", "registry": registry, "pool": N, **options})
+
+
+def test_a_backend_without_a_use_is_refused() -> None:
+    with pytest.raises(FalsifyError, match=r"no backend is asked"):
+        fa.floor(QRELS, "AP", pool=N, backend="builtin")

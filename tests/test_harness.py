@@ -272,7 +272,18 @@ def test_few_lists_without_a_judged_document_score_0() -> None:
 def test_invented_ids_are_none_of_the_users() -> None:
     coded = coded_of({"q": {"filler1": 1, "filler-2": 1}})
     urn = urn_of_number(Pool(np.array([9]), "given"), coded)
-    assert urn.ids.n_unique() == 9
+    ids = urn.take(np.arange(9))
+    assert ids.n_unique() == urn.n_documents == 9
+    assert ids[:2].to_list() == coded.docs.to_list()
+
+
+def test_invented_documents_cost_nothing() -> None:
+    coded = coded_of({f"q{n}": {f"d{n}": 1} for n in range(30)})
+    urn = urn_of_number(Pool(np.full(30, 10**12), "given"), coded)
+    bench = Bench(coded.judgments, Pool(np.full(30, 10**12), "given"), np.full(30, 10), None, 0)
+    trial = simulate(coded, urn, bench, runs=3, depth=50)
+    assert len(trial.lists) == 3
+    assert not trial.faults
 
 
 def test_the_command_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,7 +300,7 @@ def test_the_command_line(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert made["results"][0]["harness"]["verdict"] == "differs"
     assert (made["settings"]["simulate"], made["settings"]["backend"]) == (10, "builtin")
     assert cli.run([*call[:4], "--backend", "builtin"]) == 2
-    assert "no --simulate that it belongs to" in capsys.readouterr().err
+    assert "no backend is asked" in capsys.readouterr().err
     assert cli.run([*call[:4], "--simulate", "1"]) == 2
     with pytest.raises(OptionError, match="--simulate"):
         checks("RR@10", pool=40, simulate=1)

@@ -44,12 +44,13 @@ MAY_IMPORT = {
     "judging": BASE | {"core", "grading", "adapters", "hooks", "registry"},
     "intake": BASE | {"collection", "core", "hooks", "pool", "ranking", "readers", "registry", "textfile", "units"},
     "noise": BASE | {"core", "intake", "pool", "ranking", "readers"},
-    "floor": BASE | {"core", "intake", "noise", "pool"},
+    "floor": BASE | {"adapters", "core", "grading", "intake", "judging", "noise", "pool"},
     "harness": BASE | {"core", "grading", "intake", "noise", "pool", "ranking", "registry", "units"},
     "check": BASE
     | STEPS
     | {"floor", "harness", "intake", "noise"}
     | {"core", "hooks", "adapters", "registry", "data", "report", "package"},
+    "irm": BASE | {"check", "data", "pool", "readers", "registry"},
     "demo": BASE | {"check", "report"},
     "cli": BASE | {"report", "hooks", "registry", "check", "demo", "noise", "package"},
     "package": {"errors", "measures", "model", "check", "data", "noise", "registry"},

@@ -93,6 +93,11 @@ def test_no_documents_are_no_pool(spec: object) -> None:
     assert "Legal: a whole number from 1 to" in refused(OptionError, spec)
 
 
+@pytest.mark.parametrize("spec", ["2.5", "12.5", "nan", "inf", "1e-3"])
+def test_a_pool_is_a_whole_number(spec: str) -> None:
+    assert f"a pool of {spec} documents. Legal: a whole number" in refused(OptionError, spec)
+
+
 @pytest.mark.parametrize("spec", [None, 100.0, True, ["a"]])
 def test_what_is_neither_number_nor_text_is_no_pool(spec: object) -> None:
     said = refused(OptionError, spec)
@@ -100,7 +105,7 @@ def test_what_is_neither_number_nor_text_is_no_pool(spec: object) -> None:
     assert "Legal: a number, observed, run, candidates:FILE, ir_datasets:ID or a file of document ids" in said
 
 
-@pytest.mark.parametrize("spec", ["abc", "12.5", "1,5", "1__0", "candidates:abc"])
+@pytest.mark.parametrize("spec", ["abc", "1,5", "1__0", "candidates:abc"])
 def test_a_file_that_is_not_there(spec: str) -> None:
     said = refused(MissingInputError, spec)
     assert f"--pool: there is no file {spec.removeprefix('candidates:')!r}" in said
@@ -232,7 +237,10 @@ def test_candidates_of_each_query(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("q1 a b\n", ["line 1: 3 fields in 'q1 a b'", "two fields (query, document), or the six of a TREC run"]),
+        (
+            "q1 a b\n",
+            ["line 1: 3 fields in 'q1 a b'", "two fields (query, document), the six of a TREC run, or JSON Lines"],
+        ),
         ("q1 a\nq2 d\n", ["1 of 3 judged queries have no candidates: 'q3'", "--queries-file"]),
         (
             CANDIDATES.replace("q1  g", "q1 x"),
@@ -316,3 +324,38 @@ def test_a_pool_of_its_own_list_makes_the_floor_the_mean_over_all_orders(n: int,
     judgments, depth = made.coded.judgments, made.ranked.lists.depth
     expected = sum(comb(n - r, gold - 1) / comb(n, gold) / r for r in range(1, n - gold + 2))
     assert expectation(parse("RR"), judgments, pool.size, depth, pool.inside) == pytest.approx([expected], abs=1e-12)
+
+
+def test_candidates_as_json_lines(tmp_path: Path) -> None:
+    rows: dict[str, list[str]] = {}
+    for line in CANDIDATES.splitlines():
+        query, *fields = line.split()
+        rows.setdefault(query, []).append(fields[0] if len(fields) == 1 else fields[1])
+    forms = [
+        [{"query_id": q, "candidates": docs} for q, docs in rows.items()],
+        [{"qid": q, "docs": dict.fromkeys(docs, 0.5)} for q, docs in rows.items()],
+        [{"query": q, "doc_ids": [doc]} for q, docs in rows.items() for doc in docs],
+    ]
+    plain = pool_of("candidates:" + written(tmp_path / "plain", CANDIDATES))
+    for n, form in enumerate(forms):
+        pool = pool_of("candidates:" + written(tmp_path / f"c{n}", "".join(json.dumps(row) + "\n" for row in form)))
+        assert pool.size.tolist() == plain.size.tolist()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "not JSON"),
+        ('{"candidates": ["a"]}', "no id in an object with the keys candidates"),
+        ('{"query_id": "q1"}', "no candidates of query 'q1'"),
+        ('{"query_id": "q1", "candidates": "a"}', "a list of document ids under one of the keys candidates, docs"),
+        ('{"query_id": "q1", "candidates": [1.5]}', "the id 1.5 under 'candidates' is no id"),
+        ("[" * 100_000, "fields in"),
+        ('{"query_id": ' + "[" * 100_000, "not JSON"),
+    ],
+)
+def test_candidates_that_are_no_candidates(tmp_path: Path, line: str, words: str) -> None:
+    path = written(tmp_path / "c", f"q1 a\n{line}\n")
+    said = refused(InputError, f"candidates:{path}")
+    assert words in said
+    assert "line 2" in said

@@ -25,6 +25,9 @@ CHECKS = {
 }
 
 
+VISIBLE = 0.01  # of the floor: what a typed number leaves open is said from here on
+
+
 def render_floor(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
     """The report (schema falsify-adapters.floor/1) as text, ending in a newline.
 
@@ -155,7 +158,10 @@ def _check1(row: Mapping[str, Any], settings: Mapping[str, Any]) -> Iterator[str
     spread = f", {short(min(runs))} to {short(max(runs))}" if len(runs) > 1 else ""
     source = f"{count(check['seeds'], 'noise run')}{spread}" if runs else f"over {count(check['seeds'], 'seed')}"
     around = "" if check["ci"] is None else f" ({level} interval {interval(check['ci'], 2)})"
-    measured = f"{short(check['measured'])} ({source})" if runs else f"{short(check['measured'])} {source}"
+    typed = f" +- {short(check['rounding'])} as typed" if check["rounding"] > VISIBLE * row["expected"] else ""
+    measured = (
+        f"{short(check['measured'])}{typed} ({source})" if runs else f"{short(check['measured'])}{typed} {source}"
+    )
     yield f"measured {measured}, {number(check['ratio'], 2)} times the floor{around}, p {p_value(check['p'])}"
     if told := "; ".join(part for part in implied(row, level) if part):
         yield told
@@ -172,7 +178,8 @@ def _implied(row: Mapping[str, Any], level: str) -> str:
     n, around = check["implied_n"], check["implied_n_ci"]
     ends = "" if around is None else f"{around[0]} to {around[1]}" if around[1] is not None else f"{around[0]} and up"
     if n is not None:
-        return f"implies N = {n:.0f}" + (f" ({level} interval {ends})" if ends else "")
+        evenly = "" if row["uniform"] is None else " documents drawn evenly"
+        return f"implies N = {n:.0f}{evenly}" + (f" ({level} interval {ends})" if ends else "")
     if ends:
         return f"implies N of {ends}"
     return "no single N is implied: each query has its own pool" if row["pool"]["n"] is None else ""
