@@ -20,6 +20,11 @@ def overall(rows: Sequence[Mapping[str, Any]]) -> str:
 def power_of(check: Mapping[str, Any]) -> str:
     """What Check 1 would have noticed; said with every verdict, because a pass is worth no more than that."""
     ratio = check["detectable_ratio"]
+    if ratio is None and check["verdict"] != "pass":
+        return (
+            "No pool size would explain it: on this benchmark no N brings random order that far. Look for documents "
+            "or queries that are lost or come twice, and at which lists are cut."
+        )
     if ratio is None:
         return (
             "No scorer could have been noticed here, whatever it did: Check 1 says nothing about this benchmark, and "
@@ -71,7 +76,14 @@ def after_check2(row: Mapping[str, Any], settings: Mapping[str, Any]) -> list[st
     if check["verdict"] == "pass":
         return []
     steps = []
-    if check["headroom"] < settings["min_headroom"]:
+    best = check["floor"] + check["headroom"]
+    if best < settings["min_headroom"]:
+        steps.append(
+            f"The best list of this benchmark scores {number(best)}, so no floor leaves {settings['min_headroom']:g} "
+            "above it: that is the measure's own range on these grades (ERR of grades 0 and 1 stays below 0.19). Give "
+            "a --min-headroom that fits that range."
+        )
+    elif check["headroom"] < settings["min_headroom"]:
         steps.append(
             f"Between the floor and the best possible score lie {short(check['headroom'])}, and "
             f"{settings['min_headroom']:g} is asked for: a high score says little about the system. Change the "

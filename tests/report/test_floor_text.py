@@ -140,7 +140,21 @@ def test_the_line_of_check_1(change: dict[str, Any], says: str) -> None:
 )
 @pytest.mark.parametrize("verdict", ["pass", "above", "below"])
 def test_what_would_have_been_noticed_is_always_told(ratio: float | None, says: str, verdict: str) -> None:
+    if ratio is None and verdict != "pass":  # something was noticed, whatever N is
+        says = "No pool size would explain it"
     assert says in flat(row(check1=check1(detectable_ratio=ratio, verdict=verdict)))
+
+
+def test_a_measure_of_small_range_is_not_blamed_on_the_benchmark() -> None:
+    said = flat(row(check2=check2(verdict="fail", floor=0.001, headroom=0.15)))
+    assert "The best list of this benchmark scores 0.1510, so no floor leaves 0.5 above it" in said
+    assert "a larger pool" not in said
+
+
+def test_what_a_typed_number_leaves_open_is_told() -> None:
+    assert "measured 0.01000 +- 0.005000 as typed over 20 seeds" in flat(
+        row(check1=check1(measured=0.01, rounding=0.005))
+    )
 
 
 def test_the_unit_that_is_wrong_is_named() -> None:
