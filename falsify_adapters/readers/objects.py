@@ -127,13 +127,15 @@ def read_frame(frame: Any, what: What, name: str | None = None, source: Source |
     source = source or Source(name or f"<{library} {type(frame).__name__}>")
     label = source.path
     names = [str(column) for column in frame.columns]
-    query_name, doc_name, value_name = _columns(names, what, label)
+    index = getattr(frame, "index", None)  # pandas has one, polars has not
+    query_name, doc_name, value_name = _columns(names, what, label, [] if index is None else list(index.names))
     for column in {query_name, doc_name, value_name}:
         if names.count(column) > 1:
             raise InputError(f"there are several columns named {column!r}", where=label, legal=_LEGAL_COLUMNS[what])
 
     def place(row: int) -> tuple[str, int | None]:
-        return f"{label}, row {row}", None
+        known = "" if index is None or index[row] == row else f" (index {checks.shown(index[row])})"
+        return f"{label}, row {row}{known}", None
 
     queries, written = _id_column(frame[query_name], "query", place)
     doc, written_docs = _id_column(frame[doc_name], "document", place)
@@ -145,18 +147,32 @@ def read_frame(frame: Any, what: What, name: str | None = None, source: Source |
     return _finish(what, name, keys, values, rank, [], written + written_docs)
 
 
-def _columns(names: list[str], what: What, label: str) -> tuple[str, str, str]:
+def _columns(names: list[str], what: What, label: str, index: list[Any]) -> tuple[str, str, str]:
+    """The columns for query, document and value; index: names of what pandas holds beside the columns."""
+    found = _forms(names, what)
+    if len(found) == 1:
+        return found[0]
+    other: What = "qrels" if what == "run" else "run"
+    fault = "has the columns of several forms" if found else "lacks the columns of any known form"
+    if found:
+        mend = "Drop the columns of one form."
+    elif _forms([*names, *map(str, index)], what):
+        mend = "Its index holds ids: call reset_index() on it."
+    elif _forms(names, other):
+        mend = f"It has those of {'a run' if other == 'run' else 'qrels'}: are qrels and run swapped?"
+    else:
+        mend = "Rename the columns."
+    what_it_is = f"the frame {fault}; it has {', '.join(names) or 'none'}"
+    raise InputError(what_it_is, where=label, legal=_LEGAL_COLUMNS[what], mend=mend)
+
+
+def _forms(names: list[str], what: What) -> list[tuple[str, str, str]]:
     found = []
     for query, doc, grade, score in _COLUMNS:
         value = next((v for v in (score if what == "run" else grade) if v in names), None)
         if query in names and doc in names and value is not None:
             found.append((query, doc, value))
-    if len(found) == 1:
-        return found[0]
-    fault = "lacks the columns of any known form" if not found else "has the columns of several forms"
-    mend = "Rename the columns" if not found else "Drop the columns of one form"
-    what_it_is = f"the frame {fault}; it has {', '.join(names) or 'none'}"
-    raise InputError(what_it_is, where=label, legal=_LEGAL_COLUMNS[what], mend=f"{mend}.")
+    return found
 
 
 def _id_column(column: Any, kind: str, place: checks.Place) -> tuple[pl.Series, int]:

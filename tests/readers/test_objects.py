@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from falsify_adapters import readers
+from falsify_adapters import gate, readers
 from falsify_adapters.errors import InputError
 from falsify_adapters.model import Qrels, Run
 
@@ -222,6 +222,13 @@ Pair = namedtuple("Pair", "a b")
             pd.DataFrame([["q", "d", 1, 2]], columns=["qid", "docno", "score", "score"]),
             r"several columns named 'score'",
         ),
+        (
+            pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [float("nan")]}, index=["a7"]),
+            r"row 0 \(index 'a7'\): the score is not a number",
+        ),
+        (pd.DataFrame(RUN_ROWS, columns=["qid", "docno", "score"]).set_index("qid"), r"call reset_index\(\) on it"),
+        (pd.DataFrame(RUN_ROWS, columns=["qid", "docno", "score"]).set_index(["qid", "docno"]), r"reset_index\(\)"),
+        (pd.DataFrame(QRELS_ROWS, columns=["qid", "docno", "label"]), r"those of qrels: are qrels and run swapped\?"),
         (pl.DataFrame({"qid": ["q"], "docno": ["d"], "score": [float("nan")]}), r"row 0: the score is not a number"),
         (pl.DataFrame({"qid": [1.0], "docno": ["d"], "score": [1]}), r"is a float"),
         (pl.DataFrame({"qid": ["q", None], "docno": ["d", "e"], "score": [1, 2]}), r"row 1: a query id is missing"),
@@ -253,7 +260,7 @@ def test_faults_of_run_objects(source: object, words: str) -> None:
         ({"q": {"d": -1001}}, r"the grade -1001 is too large"),
         (pd.DataFrame({"qid": ["q"], "docno": ["d"], "label": [1.5]}), r"row 0: the grade 1.5"),
         (pd.DataFrame({"qid": ["q"], "docno": ["d"], "label": pd.array([None], dtype="Int64")}), r"missing or NaN"),
-        (pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [1.5]}), r"lacks the columns.*label"),
+        (pd.DataFrame({"qid": ["q"], "docno": ["d"], "score": [1.5]}), r"lacks the columns.*label.*those of a run"),
         ([ir_measures.ScoredDoc("q", "d", 1.0)], r"lacks .*relevance.*swapped"),
         ([ir_measures.Qrel("q", "d", 1.5)], r"item 0: the grade 1.5"),
     ],
@@ -283,3 +290,43 @@ def test_mixed_numbers_keep_their_values() -> None:
     assert run.score.tolist() == [1.0, 0.5, 1.0, 0.25, 0.125]
     qrels = readers.read_qrels({"q": {"a": True, "b": np.float64(2.0), "c": Fraction(3)}})
     assert qrels.grade.tolist() == [1, 2, 3]
+
+
+def frames(rows: list[tuple[str, str, Any]], names: list[str]) -> Iterator[object]:
+    """The same rows as frames of every kind that people hold them in."""
+    query, doc, value = names
+    plain = pd.DataFrame(rows, columns=names)
+    yield plain.assign(rank=0, query="words with blanks", docid=7, text=None, name="me")
+    yield plain.set_index(np.zeros(len(rows), dtype=int))
+    yield plain.iloc[::-1].iloc[::-1].set_index(pd.Index(list(range(len(rows))), name=query))
+    yield plain.astype(object)
+    yield plain.astype({query: "category", doc: "category"})
+    yield plain.astype({query: "string[pyarrow]", doc: "large_string[pyarrow]", value: "float64[pyarrow]"})
+    yield plain.astype({query: "string[python]", doc: "string[python]", value: "Float64"})
+    yield plain.astype({query: int})
+    yield plain.astype({query: "Int64"})
+    yield plain.astype({query: "int64[pyarrow]", value: "float32"})
+    yield plain.astype({query: int}).astype({query: "category"})
+    other = pl.DataFrame(rows, schema=names, orient="row")
+    yield other.with_columns(pl.lit("x y").alias("query"), pl.lit(1).alias("rank"))
+    yield other.with_columns(
+        pl.col(query).cast(pl.Categorical), pl.col(doc).cast(pl.Enum(sorted({r[1] for r in rows})))
+    )
+    yield other.with_columns(pl.col(query).cast(pl.UInt16), pl.col(value).cast(pl.Decimal(10, 2))).lazy()
+    yield other.with_columns(pl.col(value).cast(pl.Float32))
+
+
+@pytest.mark.parametrize("names", [("query_id", "doc_id", "relevance"), ("qid", "docno", "label")])
+def test_a_gate_over_frames_is_that_over_dicts(names: tuple[str, str, str]) -> None:
+    gold = [(str(q), f"d{q}{i}", int(i < 2)) for q in range(1, 8) for i in range(4)]
+    found = [(str(q), f"d{q}{i}", float(9 - i)) for q in range(1, 8) for i in range(1, 6)]
+    sources = zip(frames(gold, list(names)), frames(found, [*names[:2], "score"]), strict=True)
+    expected = gate(nested(gold), nested(found), pool=500, n_boot=100).entries[0].to_dict()
+    for qrels, run in sources:
+        was = [frame.copy() if isinstance(frame, pd.DataFrame) else None for frame in (qrels, run)]
+        entry = gate(qrels, run, pool=500, n_boot=100).entries[0].to_dict()
+        said = {flag["code"] for flag in entry.pop("flags")} - {"ids_written_as_text"}
+        assert said == {flag["code"] for flag in expected["flags"]}
+        assert entry | {"path": ""} == {k: v for k, v in expected.items() if k != "flags"} | {"path": ""}
+        for frame, before in zip((qrels, run), was, strict=True):
+            assert before is None or before.equals(frame)
