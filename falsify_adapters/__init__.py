@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from falsify_adapters.check import gate as gate
     from falsify_adapters.check_floor import floor as floor
+    from falsify_adapters.check_power import power as power
     from falsify_adapters.noise_runs import write_noise as write_noise
     from falsify_adapters.report.data import GateReport as GateReport
     from falsify_adapters.report.floor_data import FloorReport as FloorReport
 
 __version__ = "0.1.0"
-__all__ = ["FloorReport", "GateReport", "__version__", "floor", "gate", "write_noise"]
+__all__ = ["FloorReport", "GateReport", "__version__", "floor", "gate", "power", "write_noise"]
 
 # Public names and the modules they live in, loaded at first use: a bare import stays as cheap as numpy's.
 _WHERE = {
     "gate": "falsify_adapters.check",
     "floor": "falsify_adapters.check_floor",
+    "power": "falsify_adapters.check_power",
     "write_noise": "falsify_adapters.noise_runs",
     "GateReport": "falsify_adapters.report.data",
     "FloorReport": "falsify_adapters.report.floor_data",

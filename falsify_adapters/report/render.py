@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 FLOOR = "falsify-adapters.floor/"
+POWER = "falsify-adapters.power/"
 
 
 def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool, details: str = "auto") -> str:
@@ -14,6 +15,10 @@ def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bo
         from falsify_adapters.report.floor_text import render_floor
 
         return render_floor(report, width=width, color=color, ascii_only=ascii_only)
+    if report["schema"].startswith(POWER):
+        from falsify_adapters.report.power_text import render_power
+
+        return render_power(report, width=width, color=color, ascii_only=ascii_only)
     from falsify_adapters.report.text import render_gate
 
     return render_gate(report, width=width, color=color, ascii_only=ascii_only, details=details)
