@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +237,26 @@ def test_without_ir_measures_the_cure_is_said() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "ir_measures is not installed. pip install 'falsify-adapters[ir-measures]' brings it.\n"
+
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("name", ["ir_measures", "pyterrier"])
+def test_the_examples_print_what_their_pages_show(name: str) -> None:
+    if find_spec("pyterrier") is None and name == "pyterrier":
+        name = "ir_measures"  # without PyTerrier its example prints the gate's report instead
+    example = [sys.executable, "-W", "error", str(ROOT / "examples" / f"{name}_gate.py")]
+    done = subprocess.run(example, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert f"`examples/{name}_gate.py` prints, on made data:\n\n```\n{done.stdout}```\n" in page
+
+
+def test_the_example_takes_files(tmp_path: Path) -> None:
+    example = [sys.executable, "-W", "error", str(ROOT / "examples" / "ir_measures_gate.py"), *write(tmp_path), "500"]
+    done = subprocess.run(example, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Floor(base='nDCG@10',pool=500) {fa.gate(QRELS, RUN, pool=500).entries[0].result.floor:.4f}" in " ".join(
+        done.stdout.split()
+    )
