@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from falsify_adapters.hookspecs import hookimpl
@@ -62,17 +61,9 @@ def readers() -> Iterable[Offer]:
 @hookimpl
 def formats() -> Iterable[Offer]:
     """The report for people and for programs."""
-    return (
-        Offer("table", _table, "text for people, as on the terminal"),
-        Offer("json", "falsify_adapters.cli_common:to_json", "everything, numbers unrounded"),
-        Offer("html", "falsify_adapters.report.html:to_html", "one page with pictures, for a browser"),
-    )
+    from falsify_adapters.report.saving import FORMATS
 
-
-def _table() -> object:
-    from falsify_adapters.report.render import render
-
-    return partial(render, width=120, color=False, ascii_only=False)
+    return [Offer(known.name, known.target, known.summary) for known in FORMATS]
 
 
 @hookimpl

@@ -7,19 +7,22 @@ from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from falsify_adapters import judging
 from falsify_adapters.core.case import Settings
+from falsify_adapters.core.cross import own_hits
 from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.errors import OptionError
 from falsify_adapters.intake import Intake, Progress, RunFacts, take_in, units_of
-from falsify_adapters.measures import MeasureLike, parse_many
+from falsify_adapters.measures import Measure, MeasureLike, parse_many
 from falsify_adapters.model import Flag
 from falsify_adapters.pool import Entrant, PoolSpec
 from falsify_adapters.remarks import about_queries, identical_runs
 from falsify_adapters.report.data import Entry, GateReport, QrelsFacts
 
 if TYPE_CHECKING:
-    from falsify_adapters.model import Pool
+    from falsify_adapters.model import Ints, Pool
     from falsify_adapters.ranking import Duplicates, Ties
     from falsify_adapters.registry import Registry
     from falsify_adapters.units import Units
@@ -94,8 +97,16 @@ def gate(
         say("grading", n + 1, len(tasks))
         entrant, pooled = entrants[at], pools[at]
         common = (*judged.flags, *entrant.ranked.flags, *twins[at])
+        counted = _counted(entrant, rel)
         entries += [
-            _entry(a, taken.facts[at], entrant, pooled, (*common, *about_queries(a.result.measure, entrant, pooled)))
+            _entry(
+                a,
+                taken.facts[at],
+                entrant,
+                pooled,
+                counted,
+                (*common, *about_queries(a.result.measure, entrant, pooled)),
+            )
             for a in found
         ]
     facts = QrelsFacts(
@@ -109,7 +120,8 @@ def gate(
         "backend": backend, "tau": tau, "alpha": alpha, "n_boot": n_boot, "seed": seed, "null_d": null_d,
         "ties": ties, "queries": queries, "unit": "documents" if mapping is None else f"documents by {mapping.name}",
         "pool": int(pool) if isinstance(pool, Integral) else str(pool), "chunks": chunks, "depth": depth,
-        "max_docs": max_docs, "rel": rel, "duplicates": duplicates, "drop_self": drop_self,
+        "max_docs": max_docs, "rel": rel, "official": _official(measures), "duplicates": duplicates,
+        "drop_self": drop_self,
     }  # fmt: skip
     return GateReport(shown, facts, tuple(entries))
 
@@ -131,7 +143,26 @@ def known_to(registry: Registry) -> Callable[[str], bool]:
     return lambda name: name in names
 
 
-def _entry(answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, flags: tuple[Flag, ...]) -> Entry:
+def _official(measures: Any) -> bool:
+    """Whether trec_eval's official set was asked for by its name."""
+    asked = (measures,) if isinstance(measures, str) else measures
+    return isinstance(asked, (list, tuple)) and any(
+        isinstance(m, str) and m.strip().casefold() == "official" for m in asked
+    )
+
+
+def _counted(entrant: Entrant, rel: int) -> tuple[Ints, Ints]:
+    """(Q,) documents at the relevance level, and those of them that were retrieved."""
+    judgments, lists = entrant.coded.judgments, entrant.ranked.lists
+    hits, _ = own_hits(Measure("AP", None, rel), judgments, lists)
+    relevant = np.bincount(judgments.query[judgments.grade >= rel], minlength=judgments.n_queries)
+    return relevant, np.bincount(hits.pair[hits.grade >= rel], minlength=judgments.n_queries)
+
+
+def _entry(
+    answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, counted: tuple[Ints, Ints],
+    flags: tuple[Flag, ...],
+) -> Entry:  # fmt: skip
     result, judgments, lists = answer.result, entrant.coded.judgments, entrant.ranked.lists
     return Entry(
         run=run.name,
@@ -148,7 +179,10 @@ def _entry(answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, 
         first_tie=lists.first_tie,
         depth=lists.depth,
         pool_size=pool.size,
+        relevant=counted[0],
+        found=counted[1],
         pool_source=pool.source,
+        tag=run.tag,
     )
 
 

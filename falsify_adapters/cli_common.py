@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from falsify_adapters.errors import OptionError
-from falsify_adapters.report.plain import to_json as to_json  # where the registry finds the format
+from falsify_adapters.report.saving import ENDINGS
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -33,8 +33,6 @@ EXIT_OF_VERDICT = {"PASS": EXIT_PASS, "FAIL": EXIT_FAIL, "UNDER-NS": EXIT_UNDER_
 
 WIDTH_OF_A_PIPE = 80
 
-ENDINGS = {".txt": "table", ".json": "json"}  # any other ending is itself the name of a format
-
 Progress = Callable[[str, int, int], None]
 
 
@@ -45,17 +43,22 @@ def output_format(chosen: str | None, path: str | None, known: Sequence[str]) ->
     if path is None or path == "-":
         return "table"
     ending = Path(path).suffix.lower()
-    name = ENDINGS.get(ending, ending.removeprefix("."))
+    name = ENDINGS.get(ending, ending.removeprefix("."))  # a plugin's format is the ending of its files
     if name not in known:
         raise OptionError(
             f"the ending {ending!r} stands for no format"
             if ending
             else "the file name has no ending to tell the format",
             where=f"-o {path}",
-            legal=", ".join([*ENDINGS, *(f".{format}" for format in known if format not in ENDINGS.values())]),
+            legal=", ".join(_endings(known)),
             mend="Or name the format with --format.",
         )
     return name
+
+
+def _endings(known: Sequence[str]) -> list[str]:
+    ours = [ending for ending, name in ENDINGS.items() if name in known]
+    return [*ours, *(f".{name}" for name in known if name not in ENDINGS.values())]
 
 
 def check_output(path: str | None, inputs: Iterable[str]) -> None:

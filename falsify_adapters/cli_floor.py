@@ -37,7 +37,7 @@ from falsify_adapters.errors import OptionError
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
 
-FORMATS = ("html", "json", "table")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "junit")
 
 
 @click.command(context_settings={"show_default": True})

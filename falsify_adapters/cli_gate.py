@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 @click.argument("qrels")
 @click.argument("runs", metavar="RUN [RUN ...]", nargs=-1, required=True)
 @measure_option("nDCG@10")
-@click.option("--backend", metavar="NAME", default="ir_measures", help="Who computes the scores.")
+@click.option(
+    "--backend", metavar="NAME", default=None, show_default="ir_measures; builtin with --format trec_eval",
+    help="Who computes the scores.",
+)  # fmt: skip
 @pool_options
 @reading_options
 @click.option("--tau", metavar="X", type=Within(0, 1), default=0.05, help="Smallest gap that counts.")
@@ -54,10 +57,13 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--format", "chosen", metavar="F", default=None, show_default="table, or by FILE's ending",
-    help="Format of the report: table, json, html, or one of a plugin.",
+    help="Format of the report: table, json, jsonl, csv, markdown, latex, html, trec_eval, junit, or one of a plugin.",
 )  # fmt: skip
 @output_option
-@click.option("--per-query", metavar="FILE", help="Also write one row per run, measure and query (CSV).")
+@click.option(
+    "--per-query", metavar="FILE", help="Also write one row per run, measure and query: .csv, .jsonl, .parquet."
+)
+@click.option("-q", "each", is_flag=True, help="With trec_eval, json and jsonl: the values of every query too.")
 @click.option("--jobs", metavar="N", type=AtLeast(1), default=1, help="Processes to use.")
 @click.option("--verbose", is_flag=True, help="Show every row in full, also of many that pass.")
 @quiet_options
@@ -71,6 +77,8 @@ def gate(
     chosen: str | None,
     output: str | None,
     per_query: str | None,
+    each: bool,
+    backend: str | None,
     verbose: bool,
     no_progress: bool,
     quiet: bool,
@@ -90,14 +98,19 @@ def gate(
     write = registry.resolve("formats", form)
     check_output(output, inputs)
     check_output(per_query, inputs)
-    if per_query is not None and (per_query == output or not per_query.endswith(".csv")):
-        raise OptionError(f"{per_query!r} is not legal", where="--per-query", legal="a .csv file other than that of -o")
+    if per_query is not None and (per_query == output or not per_query.endswith((".csv", ".jsonl", ".parquet"))):
+        legal = "a file ending in .csv, .jsonl or .parquet, other than that of -o"
+        raise OptionError(f"{per_query!r} is not legal", where="--per-query", legal=legal)
 
     from falsify_adapters.check import gate as compute
 
     progress = progress_on(sys.stderr, wanted=not (no_progress or quiet))
-    result = compute(qrels, list(runs), list(measures), progress=progress, registry=registry, **settings)
-    report = result.to_dict()
+    # trec_eval's lines are those of trec_eval 10; inside ir_measures and pytrec_eval is 9, with another IPrec.
+    backend = backend or ("builtin" if form == "trec_eval" else "ir_measures")
+    result = compute(
+        qrels, list(runs), list(measures), backend=backend, progress=progress, registry=registry, **settings
+    )
+    report = result.to_dict(per_query=each)
     if per_query is not None:
         result.save_per_query(per_query)
     if output is not None and output != "-":

@@ -20,7 +20,7 @@ from falsify_adapters.cli_options import AtLeast, FromTo, Within, measure_option
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
 
-FORMATS = ("json", "table")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex")
 
 
 @click.command(context_settings={"show_default": True})

@@ -46,11 +46,12 @@ class Intake:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What a run is called, where it is from, and the digest of its bytes."""
+    """What a run is called, where it is from, the digest of its bytes, and its own tag."""
 
     name: str
     path: str
     sha256: str | None
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +190,7 @@ def _enter(source: Any, n: int, total: int, coded: Coded, how: Intake, reader: A
         drop_self=how.drop_self, units=how.units,
     )  # fmt: skip
     name = run.source.path if isinstance(source, (str, Path)) else run.name
-    return RunFacts(name, run.source.path, run.source.sha256), Entrant(run.source.path, coded, ranked)
+    return RunFacts(name, run.source.path, run.source.sha256, run.tag), Entrant(run.source.path, coded, ranked)
 
 
 def only_queries(coded: Coded, path: str) -> Coded:

@@ -66,7 +66,8 @@ class Run:
     """Retrieved documents as read, in the order of the source: nothing ranked, nothing dropped.
 
     queries: distinct query ids in order of first appearance; query: (L,) index into it; doc: (L,) document ids
-    (polars String); score: (L,) finite doubles; rank: (L,) the source's own rank column, None where it has none.
+    (polars String); score: (L,) finite doubles; rank: (L,) the source's own rank column, None where it has none;
+    tag: the run's tag as its first line has it, None where the source has none.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Run:
     rank: Codes | None
     source: Source
     flags: tuple[Flag, ...] = ()
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ class Report:
         verdicts = [result["verdict"] for result in made["results"]]
         self.verdict = next((v for v in ("FAIL", "UNDER-NS") if v in verdicts), "PASS")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:  # noqa: ARG002
         return self.made
 
     def save_per_query(self, path: str) -> None:
@@ -149,7 +149,7 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "--pool", "0"], "0 documents are no pool"),
         (["gate", "q", "r", "--pool", ""], "the pool is empty text"),
         (["gate", "q", "r", "--ties", "random"], "'random' is not one of 'trec', 'input', 'expected'"),
-        (["gate", "q", "r", "--format", "pdf"], "there is no output format 'pdf'. Legal: html, json, table"),
+        (["gate", "q", "r", "--format", "pdf"], "there is no output format 'pdf'. Legal: csv, html, json, jsonl, junit, latex, markdown, table, trec_eval"),
         (["gate", "q", "r", "-o", "x.pdf"], "-o x.pdf: the ending '.pdf' stands for no format. Legal: .txt, .json"),
         (["gate", "q", "r", "-o", "report"], "no ending to tell the format"),
         (["gate", "q", "r", "-o", "no-such-folder/x.json"], "there is no folder 'no-such-folder'"),
@@ -158,7 +158,7 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "--bogus"], "No such option"),
         (
             ["gat", "q", "r"],
-            "there is no command 'gat'. Legal: demo, floor, gate, measures, noise, plugins. Did you mean 'gate'?",
+            "there is no command 'gat'. Legal: demo, floor, gate, measures, noise, plugins, power. Did you mean 'gate'?",
         ),
         (["measures", "no-such-measure"], "'no-such-measure' is no known measure"),
     ],

@@ -137,8 +137,8 @@ def test_options_are_handed_on(library: Library) -> None:
         (["--min-headroom", "1.5"], "'--min-headroom': 1.5 is out of range. Legal: a number from 0 to 1"),
         (["--check-alpha", "0"], "'--check-alpha': 0 is out of range"),
         (["--noise", "-", "--run", "-"], "standard input (-) can be read only once. Legal: one - among QRELS, --noise"),
-        (["--format", "csv"], "'csv' is not one of"),
-        (["-o", "x.csv"], "the ending '.csv' stands for no format. Legal: .txt, .json"),
+        (["--format", "trec_eval"], "'trec_eval' is not one of"),
+        (["-o", "x.pdf"], "the ending '.pdf' stands for no format. Legal: .txt, .json"),
     ],
 )
 def test_usage_errors_say_what_and_exit_2(

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import falsify_adapters as fa
-from falsify_adapters.cli_common import to_json
+from falsify_adapters.report.plain import to_json
 
 BACKENDS = ("builtin", "ir_measures", "pytrec_eval", "ranx")
 

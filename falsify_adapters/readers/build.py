@@ -46,10 +46,12 @@ class Keys:
     place: checks.Place
 
 
-def make_run(keys: Keys, name: str, score: Floats, rank: Codes | None, flags: Sequence[Flag]) -> Run:
+def make_run(
+    keys: Keys, name: str, score: Floats, rank: Codes | None, flags: Sequence[Flag], tag: str | None = None
+) -> Run:
     """A run with its scores checked. Raises InputError for a score that is not finite."""
     checks.check_scores(score, keys.place)
-    return Run(name, keys.queries, keys.query, keys.doc.alias("doc"), score, rank, keys.source, tuple(flags))
+    return Run(name, keys.queries, keys.query, keys.doc.alias("doc"), score, rank, keys.source, tuple(flags), tag)
 
 
 def make_qrels(keys: Keys, grade: Ints, flags: Sequence[Flag]) -> Qrels:

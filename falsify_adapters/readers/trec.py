@@ -190,7 +190,15 @@ def _run(stream: Stream, table: Table, name: str | None, flags: list[Flag]) -> R
         whole = np.asarray(table.whole)
         score, rank = -whole.astype(np.float64), whole.astype(np.int32)
     flags = [*flags, *_left_over(stream, table, _TREC_RUN.width)]
-    return make_run(_keys(stream, table), name or run_name(stream.label), score, rank, flags)
+    return make_run(_keys(stream, table), name or run_name(stream.label), score, rank, flags, _tag(stream.head))
+
+
+def _tag(head: bytes) -> str | None:
+    """The tag in the first line of six fields, trec_eval's runid."""
+    lines = head.splitlines()
+    whole = lines[:-1] or lines  # the last may be cut off
+    fields = next((f for line in whole if len(f := line.split()) >= 6), None)
+    return None if fields is None else fields[5].decode(errors="replace")
 
 
 def _qrels(stream: Stream, table: Table, flags: list[Flag]) -> Qrels:

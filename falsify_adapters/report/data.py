@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from falsify_adapters import __version__
 from falsify_adapters.core.case import GateResult, NullResult
-from falsify_adapters.errors import OptionError
 from falsify_adapters.measures import Measure, parse
 from falsify_adapters.model import Codes, Flag, Floats, Ints
-
-if TYPE_CHECKING:
-    import polars as pl
+from falsify_adapters.report.rows import query_rows, rows
 
 SCHEMA = "falsify-adapters.gate/1"
+LEAST = 1e-5  # what a geometric mean takes for 0, as trec_eval's gm_map (MIN_GEO_MEAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,11 @@ class QrelsFacts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One measure of one run, with what reading and ranking said of the run. Arrays are (Q,) by judged query."""
+    """One measure of one run, with what reading and ranking said of the run. Arrays are (Q,) by judged query.
+
+    gold: what the measure takes for gold; relevant, found: documents at the relevance level of the whole report, and
+    how many of them were retrieved, as trec_eval counts num_rel and num_rel_ret; tag: the run's own.
+    """
 
     run: str
     path: str
@@ -50,7 +52,10 @@ class Entry:
     first_tie: Codes = field(repr=False)
     depth: Ints = field(repr=False)
     pool_size: Ints = field(repr=False)
+    relevant: Ints = field(repr=False)
+    found: Ints = field(repr=False)
     pool_source: str = ""
+    tag: str | None = None
 
     @property
     def measure(self) -> Measure:
@@ -72,18 +77,20 @@ class Entry:
     def nulls(self) -> dict[str, NullResult]:
         return dict(self.result.nulls)
 
-    def to_dict(self) -> dict[str, Any]:
-        """One element of "results" (INTERFACE.md)."""
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """One element of "results" (INTERFACE.md); per_query: with "per_query", one entry for each judged query."""
         r = self.result
         pool: dict[str, Any] = {"n": _one(self.pool_size), "source": self.pool_source}
         if pool["n"] is None:
             pool |= {"n_min": int(self.pool_size.min()), "n_max": int(self.pool_size.max())}
         return {
             "run": self.run,
+            "tag": self.tag,
             "path": self.path,
             "sha256": self.sha256,
             "measure": str(r.measure),
             "score": r.score,
+            "geometric_mean": float(np.exp(np.log(np.maximum(r.own, LEAST)).mean())),
             "backend": self.backend,
             "score_source": self.score_source,
             "verified_queries": self.verified_queries,
@@ -92,6 +99,11 @@ class Entry:
                 "missing": len(self.missing),
                 "ignored": len(self.ignored),
                 "without_gold": int((self.gold == 0).sum()),
+            },
+            "documents": {
+                "retrieved": int(self.depth.sum()),
+                "relevant": int(self.relevant.sum()),
+                "relevant_retrieved": int(self.found.sum()),
             },
             "pool": pool,
             "floor": r.floor,
@@ -107,7 +119,22 @@ class Entry:
             "verdict": r.verdict,
             "queries_needed": r.queries_needed,
             "flags": [{"code": f.code, "message": f.message} for f in r.flags],
+            **({"per_query": self.per_query()} if per_query else {}),
         }
+
+    def per_query(self) -> list[dict[str, Any]]:
+        """One entry per judged query: score, floor, expectation under each null, gold, documents retrieved, and whether
+        a tie reaches above the cutoff."""
+        r = self.result
+        shown = self.depth if r.measure.cutoff is None else np.minimum(self.depth, r.measure.cutoff)
+        columns: dict[str, Any] = {"query": self.queries, "score": r.own.tolist(), "floor": r.floor_per_query.tolist()}
+        columns |= {f"null_{name}": null.per_query.tolist() for name, null in r.nulls.items()}
+        columns |= {
+            "gold": self.gold.tolist(), "retrieved": self.depth.tolist(), "relevant": self.relevant.tolist(),
+            "relevant_retrieved": self.found.tolist(),
+            "tied": ((self.first_tie > 0) & (self.first_tie <= shown)).tolist(),
+        }  # fmt: skip
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -153,8 +180,8 @@ class GateReport:
 
         return render_gate(self.to_dict(), width=80, color=False, ascii_only=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, numbers unrounded (INTERFACE.md, "JSON")."""
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """Plain data, numbers unrounded (INTERFACE.md, "JSON"); per_query: with the values of every query."""
         q = self.qrels
         return {
             "schema": SCHEMA,
@@ -163,54 +190,25 @@ class GateReport:
             "qrels": {
                 "path": q.path, "sha256": q.sha256, "queries": q.queries, "judgments": q.judgments, "gold": q.gold,
             },
-            "results": [e.to_dict() for e in self.entries],
+            "results": [e.to_dict(per_query=per_query) for e in self.entries],
         }  # fmt: skip
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row per run and measure: scores, per null its mean, gap, printed interval, p and verdict, flags."""
+    def to_frame(self, *, per_query: bool = False, pandas: bool = False) -> Any:
+        """One row per run and measure: scores, per null its mean, gap, printed interval, p and verdict, flags; or
+        `per_query`, one row per run, measure and query. A polars frame, or a pandas frame."""
         import polars as pl
 
-        rows = []
-        for e in self.entries:
-            r = e.result
-            row: dict[str, Any] = {
-                "run": e.run, "measure": str(r.measure), "verdict": r.verdict, "score": r.score, "floor": r.floor,
-                "ceiling": r.ceiling, "chance_corrected": r.chance_corrected,
-            }  # fmt: skip
-            for name, null in r.nulls.items():
-                low, high = null.ci95 or (None, None)
-                row |= {
-                    f"null_{name}": null.mean, f"delta_{name}": null.delta, f"ci95_low_{name}": low,
-                    f"ci95_high_{name}": high, f"p_{name}": null.p, f"verdict_{name}": null.verdict,
-                }  # fmt: skip
-            row |= {"queries_needed": r.queries_needed, "flags": [f.code for f in r.flags]}
-            rows.append(row)
-        return pl.DataFrame(rows)
-
-    def per_query(self) -> pl.DataFrame:
-        """One row per run, measure and query: score, expectation under each null, floor, gold, depth, ties."""
-        import polars as pl
-
-        frames = []
-        for e in self.entries:
-            r = e.result
-            shown = e.depth if r.measure.cutoff is None else np.minimum(e.depth, r.measure.cutoff)
-            columns: dict[str, Any] = {"query_id": list(e.queries), "score": r.own, "floor": r.floor_per_query}
-            columns |= {f"null_{name}": null.per_query for name, null in r.nulls.items()}
-            columns |= {"gold": e.gold, "retrieved": e.depth, "tied": (e.first_tie > 0) & (e.first_tie <= shown)}
-            frame = pl.DataFrame(columns)
-            frames.append(frame.select(pl.lit(e.run).alias("run"), pl.lit(str(r.measure)).alias("measure"), pl.all()))
-        return pl.concat(frames)
+        frame = pl.DataFrame(query_rows(self.to_dict(per_query=True)) if per_query else rows(self.to_dict()))
+        return frame.to_pandas() if pandas else frame
 
     def save_per_query(self, path: str | Path) -> None:
-        """Write `per_query` as CSV."""
-        try:
-            self.per_query().write_csv(path)
-        except OSError as error:
-            raise OptionError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+        """Write one row per run, measure and query in the format of the file's ending: .csv, .jsonl, .parquet."""
+        from falsify_adapters.report.saving import save_rows
+
+        save_rows(query_rows(self.to_dict(per_query=True)), path)
 
     def save(self, path: str | Path) -> None:
-        """Write the report in the format of the file's ending: .json, .html, .txt (the table). Raises OptionError."""
+        """Write the report in the format of the file's ending: .html, .json, .csv, .md, ... Raises OptionError."""
         from falsify_adapters.report.saving import save
 
         save(self.to_dict(), path)

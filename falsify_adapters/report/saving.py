@@ -1,36 +1,85 @@
-"""A report into a file, in the format of the file's ending."""
+"""The formats of a report, the endings that stand for them, and a report or its rows into a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from falsify_adapters.errors import OptionError
 
-ENDINGS = (".json", ".html", ".txt")
 WIDTH = 100
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of reports. target: "module:function", the function from a report to text; ending: of a file of it."""
+
+    name: str
+    ending: str
+    target: str
+    summary: str
+
+
+_HERE = "falsify_adapters.report"
+FORMATS = (
+    Format("table", ".txt", f"{_HERE}.saving:to_table", "text for people, as on the terminal"),
+    Format("json", ".json", f"{_HERE}.plain:to_json", "everything, numbers unrounded"),
+    Format("jsonl", ".jsonl", f"{_HERE}.delimited:to_jsonl", "JSON Lines, one result a line"),
+    Format("csv", ".csv", f"{_HERE}.delimited:to_csv", "one result a line, for spreadsheets"),
+    Format("markdown", ".md", f"{_HERE}.markup_tables:to_markdown", "a table for GitHub and the like"),
+    Format("latex", ".tex", f"{_HERE}.markup_tables:to_latex", "a table for LaTeX with booktabs"),
+    Format("html", ".html", f"{_HERE}.html:to_html", "one page with pictures, for a browser"),
+    Format("trec_eval", ".eval", f"{_HERE}.trec_eval:to_trec_eval", "trec_eval's lines, and the gate's after them"),
+    Format("junit", ".xml", f"{_HERE}.junit:to_junit", "JUnit XML, for CI"),
+)
+ENDINGS = {known.ending: known.name for known in FORMATS}
+
+
+def to_table(report: Mapping[str, Any]) -> str:
+    """The report as text for a file."""
+    from falsify_adapters.report.render import render
+
+    return render(report, width=WIDTH, color=False, ascii_only=False)
+
+
 def save(report: Mapping[str, Any], path: str | Path) -> None:
-    """Write the report: .json, .html, or .txt for the table. Raises OptionError."""
+    """Write the report in the format of the file's ending. Raises OptionError."""
     path = Path(path)
-    if path.suffix == ".json":
-        from falsify_adapters.report.plain import to_json
+    name = ENDINGS.get(path.suffix.lower())
+    if name is None:
+        raise OptionError(f"no format has the ending {path.suffix!r}", where=str(path), legal=", ".join(ENDINGS))
+    module, _, function = next(known.target for known in FORMATS if known.name == name).partition(":")
+    _write(path, getattr(import_module(module), function)(report))
 
-        text = to_json(report)
-    elif path.suffix == ".html":
-        from falsify_adapters.report.html import to_html
 
-        text = to_html(report)
-    elif path.suffix == ".txt":
-        from falsify_adapters.report.render import render
+def save_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
+    """Write rows with the same keys: .csv, .jsonl or .parquet. Raises OptionError."""
+    from falsify_adapters.report.delimited import csv_of, jsonl_of
 
-        text = render(report, width=WIDTH, color=False, ascii_only=False)
-    else:
-        legal = ", ".join(ENDINGS)
-        raise OptionError(f"no format has the ending {path.suffix!r}", where=str(path), legal=legal)
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        import polars as pl
+
+        try:
+            pl.DataFrame(list(rows), infer_schema_length=None).write_parquet(path)
+        except OSError as error:
+            raise _unwritten(path, error) from None
+        return
+    if ending not in (".csv", ".jsonl"):
+        raise OptionError(f"rows have no ending {ending!r}", where=str(path), legal=".csv, .jsonl or .parquet")
+    _write(path, csv_of(rows) if ending == ".csv" else jsonl_of(rows))
+
+
+def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OptionError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+        raise _unwritten(path, error) from None
+
+
+def _unwritten(path: Path, error: OSError) -> OptionError:
+    return OptionError(f"cannot be written: {error.strerror or error}", where=str(path))

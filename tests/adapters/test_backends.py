@@ -94,7 +94,7 @@ def _gdeval(measure: Measure) -> bool:
 
 
 SUPPORT = {
-    "builtin": set(KERNELS),
+    "builtin": set(KERNELS) | {m for m in FOREIGN if m.startswith("IPrec@")},
     "pytrec_eval": {k for k in KERNELS if not _gdeval(parse(k)) and parse(k).family != "RBP"}
     | {"SetP", "SetP(relative=True)", "SetR", "SetF", "SetF(beta=0.5)", "SetAP", "IPrec@0", "IPrec@0.1", "IPrec@1",
        "11pt_avg", "infAP", "relative_P@5"} | {f for f in FOREIGN if "judged_only" in f},

@@ -231,7 +231,7 @@ def test_files_by_their_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert Parsed((tmp_path / f"{name}.html").read_text(encoding="utf-8")).named("svg")
     FloorReport(floors()).save("saved.html")
     assert (tmp_path / "saved.html").read_text(encoding="utf-8") == to_html(floors())
-    with pytest.raises(OptionError, match=r"Legal: \.json, \.html, \.txt"):
+    with pytest.raises(OptionError, match=r"Legal: \.txt, \.json, \.jsonl, \.csv"):
         FloorReport(floors()).save("saved.pdf")
     with pytest.raises(OptionError, match="cannot be written"):
         FloorReport(floors()).save("nowhere/saved.txt")

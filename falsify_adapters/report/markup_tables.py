@@ -1,0 +1,129 @@
+"""Reports as a table for Markdown and for LaTeX: a verdict, one line per result, what it rests on, the notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from falsify_adapters.report.advice import next_steps
+from falsify_adapters.report.floor_advice import MADE, overall
+from falsify_adapters.report.page import Notes
+from falsify_adapters.report.render import FLOOR, POWER
+from falsify_adapters.report.safe import number, short, visible
+
+Table = tuple[list[str], list[list[str]], int]  # heads, lines, how many columns hold words
+Escape = Callable[[str], str]
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "-": "{-}",
+}  # fmt: skip
+
+
+def to_markdown(report: Mapping[str, Any]) -> str:
+    """A heading with the verdict, a pipe table (GitHub's), the advice for what did not pass, and the notes."""
+    heads, lines, words = _table(report)
+    rule = ["---"] * words + ["---:"] * (len(heads) - words)
+    out = [f"### {markdown(_title(report))}", "", _pipes(map(markdown, heads)), _pipes(rule)]
+    out += [_pipes(map(markdown, line)) for line in lines]
+    for name, steps in _advice(report):
+        out += ["", f"**{markdown(name)}** " + " ".join(map(markdown, steps))]
+    notes = Notes.of(report["results"])
+    if notes.messages:
+        out += ["", "<details><summary>Notes</summary>", ""]
+        out += [f"- `{code}`: {markdown(said[0])}" for code, said in notes.messages.items()]
+        out += ["", "</details>"]
+    return "\n".join(out) + "\n"
+
+
+def to_latex(report: Mapping[str, Any]) -> str:
+    """A `table` environment for the package booktabs, verdict in the caption; text in ASCII where LaTeX needs it."""
+    heads, lines, words = _table(report)
+    columns = "l" * words + "r" * (len(heads) - words)
+    out = [
+        "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc} and \\usepackage{textcomp}",
+        "\\begin{table}", "\\centering", f"\\caption{{{latex(_title(report))}}}", f"\\begin{{tabular}}{{{columns}}}",
+        "\\toprule", _ampersands(map(latex, heads)), "\\midrule", *(_ampersands(map(latex, line)) for line in lines),
+        "\\bottomrule", "\\end{tabular}", "\\end{table}",
+    ]  # fmt: skip
+    return "\n".join(out) + "\n"
+
+
+def markdown(text: str) -> str:
+    """Text that shows as itself: nothing in it is markup, a link, HTML or the end of a cell."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&@])", r"\\\1", visible(text)).replace("://", ":\\//")
+
+
+def latex(text: str) -> str:
+    """Text that shows as itself; what is not ASCII is written as an escape, so that any engine sets it."""
+    plain = visible(text, ascii_only=True)
+    return "".join(_LATEX.get(char, char) for char in plain)
+
+
+def _pipes(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _ampersands(cells: Any) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _title(report: Mapping[str, Any]) -> str:
+    results = report["results"]
+    if report["schema"].startswith(FLOOR):
+        return f"Noise floor: {overall(results) or 'no check asked for'}"
+    if report["schema"].startswith(POWER):
+        return f"What {report['qrels']['queries']} queries can certify"
+    verdicts = [result["verdict"] for result in results]
+    return "Four-null gate: " + next(v for v in ("FAIL", "UNDER-NS", "PASS") if v in verdicts)
+
+
+def _table(report: Mapping[str, Any]) -> Table:
+    results = report["results"]
+    if report["schema"].startswith(FLOOR):
+        return _floor(results)
+    if report["schema"].startswith(POWER):
+        heads = ["measure", "floor", "ceiling", "least score", "gap", "coin toss"]
+        keys = ("floor", "ceiling", "least_score", "gap", "coin_toss")
+        return heads, [[row["measure"], *(short(row[key]) for key in keys)] for row in results], 1
+    return _gate(results)
+
+
+def _gate(results: Sequence[Mapping[str, Any]]) -> Table:
+    nulls = list(dict.fromkeys(name for result in results for name in result["nulls"]))
+    heads = ["run", "measure", "verdict", "score", "floor", "ceiling", *(f"gap to {name}" for name in nulls)]
+    lines = []
+    for result in results:
+        gaps = [_gap(result["nulls"].get(name)) for name in nulls]
+        numbers = [number(result["score"]), short(result["floor"]), number(result["ceiling"])]
+        lines.append([result["run"], result["measure"], result["verdict"], *numbers, *gaps])
+    return heads, lines, 3
+
+
+def _gap(null: Mapping[str, Any] | None) -> str:
+    if null is None:
+        return "-"
+    around = "" if null["ci95"] is None else f" [{number(null['ci95'][0])}, {number(null['ci95'][1])}]"
+    return number(null["delta"]) + around
+
+
+def _floor(results: Sequence[Mapping[str, Any]]) -> Table:
+    made = [name for name in MADE if any(row.get(name) is not None for row in results)]
+    names = {"check1": "check 1", "check2": "check 2", "noise_overlap": "overlap", "harness": "harness"}
+    heads = ["measure", *(names[name] for name in made), "N", "floor", "sd", "ceiling", "headroom"]
+    lines = []
+    for row in results:
+        verdicts = ["-" if row.get(name) is None else row[name]["verdict"] for name in made]
+        n = "-" if row["pool"]["n"] is None else str(row["pool"]["n"])
+        numbers = [short(row["expected"]), short(row["sd"]), number(row["ceiling"]), number(row["headroom"])]
+        lines.append([row["measure"], *verdicts, n, *numbers])
+    return heads, lines, 1 + len(made)
+
+
+def _advice(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    if report["schema"].startswith((FLOOR, POWER)):
+        return []
+    named = ((f"{r['run']}, {r['measure']}:", next_steps(r, report["settings"])) for r in report["results"])
+    return [(name, steps) for name, steps in named if steps]
