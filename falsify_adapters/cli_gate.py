@@ -22,7 +22,6 @@ from falsify_adapters.cli_options import (
     AtLeast,
     Within,
     measure_option,
-    output_option,
     pool_options,
     quiet_options,
     reading_options,
@@ -59,7 +58,10 @@ if TYPE_CHECKING:
     "--format", "chosen", metavar="F", default=None, show_default="table, or by FILE's ending",
     help="Format of the report: table, json, jsonl, csv, markdown, latex, html, trec_eval, junit, or one of a plugin.",
 )  # fmt: skip
-@output_option
+@click.option(
+    "-o", "--output", "outputs", metavar="FILE", multiple=True,
+    help="Write the report to FILE, not to standard output. Repeatable: one run, several formats.",
+)  # fmt: skip
 @click.option(
     "--per-query", metavar="FILE", help="Also write one row per run, measure and query: .csv, .jsonl, .parquet."
 )
@@ -75,7 +77,7 @@ def gate(
     runs: tuple[str, ...],
     measures: tuple[str, ...],
     chosen: str | None,
-    output: str | None,
+    outputs: tuple[str, ...],
     per_query: str | None,
     each: bool,
     backend: str | None,
@@ -94,11 +96,14 @@ def gate(
     """
     inputs = (qrels, *runs)
     check_inputs(inputs, "QRELS and RUN")
-    form = output_format(chosen, output, registry.names("formats"))
-    write = registry.resolve("formats", form)
-    check_output(output, inputs)
-    check_output(per_query, inputs)
-    if per_query is not None and (per_query == output or not per_query.endswith((".csv", ".jsonl", ".parquet"))):
+    forms = [output_format(chosen, output, registry.names("formats")) for output in outputs or (None,)]
+    writers = [registry.resolve("formats", form) for form in forms]
+    form, write = forms[0], writers[0]
+    for output in (*outputs, per_query):
+        check_output(output, inputs)
+    if len(set(outputs)) < len(outputs) or ("-" in outputs and len(outputs) > 1):
+        raise OptionError(f"{', '.join(outputs)}: each report needs a file of its own", where="-o")
+    if per_query is not None and (per_query in outputs or not per_query.endswith((".csv", ".jsonl", ".parquet"))):
         legal = "a file ending in .csv, .jsonl or .parquet, other than that of -o"
         raise OptionError(f"{per_query!r} is not legal", where="--per-query", legal=legal)
 
@@ -106,17 +111,18 @@ def gate(
 
     progress = progress_on(sys.stderr, wanted=not (no_progress or quiet))
     # trec_eval's lines are those of trec_eval 10; inside ir_measures and pytrec_eval is 9, with another IPrec.
-    backend = backend or ("builtin" if form == "trec_eval" else "ir_measures")
+    backend = backend or ("builtin" if "trec_eval" in forms else "ir_measures")
     result = compute(
         qrels, list(runs), list(measures), backend=backend, progress=progress, registry=registry, **settings
     )
     report = result.to_dict(per_query=each)
     if per_query is not None:
         result.save_per_query(per_query)
-    if output is not None and output != "-":
-        write_file(output, str(write(report)))
+    if outputs and outputs != ("-",):
+        for output, writer in zip(outputs, writers, strict=True):
+            write_file(output, str(writer(report)))
         if not quiet:
-            complain(f"{result.verdict}, report in {output}", kind="")
+            complain(f"{result.verdict}, report in {', '.join(outputs)}", kind="")
     elif not quiet and form == "table":
         emit_table(report, details="all" if verbose else "auto")
     elif not quiet:

@@ -149,7 +149,10 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "--pool", "0"], "0 documents are no pool"),
         (["gate", "q", "r", "--pool", ""], "the pool is empty text"),
         (["gate", "q", "r", "--ties", "random"], "'random' is not one of 'trec', 'input', 'expected'"),
-        (["gate", "q", "r", "--format", "pdf"], "there is no output format 'pdf'. Legal: csv, html, json, jsonl, junit, latex, markdown, table, trec_eval"),
+        (
+            ["gate", "q", "r", "--format", "pdf"],
+            "there is no output format 'pdf'. Legal: csv, html, json, jsonl, junit, latex, markdown, table, trec_eval",
+        ),
         (["gate", "q", "r", "-o", "x.pdf"], "-o x.pdf: the ending '.pdf' stands for no format. Legal: .txt, .json"),
         (["gate", "q", "r", "-o", "report"], "no ending to tell the format"),
         (["gate", "q", "r", "-o", "no-such-folder/x.json"], "there is no folder 'no-such-folder'"),
@@ -158,7 +161,8 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "--bogus"], "No such option"),
         (
             ["gat", "q", "r"],
-            "there is no command 'gat'. Legal: demo, floor, gate, measures, noise, plugins, power. Did you mean 'gate'?",
+            "there is no command 'gat'. Legal: demo, floor, gate, measures, noise, plugins, power. Did you mean "
+            "'gate'?",
         ),
         (["measures", "no-such-measure"], "'no-such-measure' is no known measure"),
     ],
@@ -503,3 +507,18 @@ def test_per_query_rows_from_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0].startswith("run,measure,query")
     assert len(lines) == 31
     assert capsys.readouterr().out == ""
+
+
+def test_one_run_writes_several_reports(
+    gate: Gate, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    gate.answer = report(cheat())
+    assert cli.run(["gate", "q", "r", "-o", "a.json", "-o", "a.md", "-o", "a.csv"]) == 1
+    assert names_in(tmp_path) == ["a.csv", "a.json", "a.md"]
+    assert Path("a.md").read_text(encoding="utf-8").startswith("### Four-null gate: FAIL\n")
+    assert capsys.readouterr().err == "falsify-adapters: FAIL, report in a.json, a.md, a.csv\n"
+    for line in ("gate q r -o b.json -o b.json", "gate q r -o b.json -o -", "gate q r -o - -o -"):
+        assert cli.run([*line.split(), "--format", "json"]) == 2
+        assert "each report needs a file of its own" in capsys.readouterr().err
+    assert names_in(tmp_path) == ["a.csv", "a.json", "a.md"]

@@ -11,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import yaml
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 RUNS = ["noise-seed0.run", "noise-seed1.run", "noise-seed2.run", "noise-seed3.run", "noise-seed4.run", "real.run"]
@@ -83,3 +84,37 @@ def test_minilm_noise_says_that_its_data_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(f"no reference data at {tmp_path}")
     assert not (tmp_path / "out").exists()
+
+
+def test_one_word_adds_the_gate_to_a_trec_eval_script(shared: Path) -> None:
+    data = shared / "data" / "corpora" / "cacm"
+    runs = [str(data / "runs" / f"{name}.run.gz") for name in ("bm25-doc", "popularity-doc")]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", str(EXAMPLES / "trec_eval_gate.sh"), str(data / "qrels.txt"), *runs],
+        capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        f"{runs[0]} map 0.3578 PASS ndcg_cut_10 0.5043 PASS",
+        f"{runs[1]} map 0.0824 FAIL ndcg_cut_10 0.1081 FAIL",
+    ]
+    assert done.returncode == 1
+
+
+def test_the_action_gates_and_writes_a_summary(tmp_path: Path) -> None:
+    text = (EXAMPLES / "github-actions" / "gate.yml").read_text(encoding="utf-8")
+    step = yaml.safe_load(text)["jobs"]["gate"]
+    (script,) = [s["run"] for s in step["steps"] if s.get("name") == "Four-null gate"]
+    (tmp_path / "eval").mkdir()
+    (tmp_path / "eval" / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(30)))
+    for name, doc, status in (("good", "d{}", 0), ("cheat", "d1", 1)):
+        rows = (f"q{i} Q0 {doc.format(i)} 1 2 {name}\n" for i in range(30))
+        (tmp_path / "eval" / "run.txt").write_text("".join(rows))
+        summary = tmp_path / f"{name}.md"
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        variables = {**os.environ, **step["env"], "PATH": path, "GITHUB_STEP_SUMMARY": str(summary)}
+        done = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True)
+        assert done.returncode == status, done.stderr
+        assert summary.read_text().startswith(f"### Four-null gate: {'PASS' if status == 0 else 'FAIL'}\n")
+        assert (tmp_path / "gate.html").is_file()
+        assert (tmp_path / "gate.xml").is_file()

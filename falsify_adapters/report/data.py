@@ -198,7 +198,8 @@ class GateReport:
         `per_query`, one row per run, measure and query. A polars frame, or a pandas frame."""
         import polars as pl
 
-        frame = pl.DataFrame(query_rows(self.to_dict(per_query=True)) if per_query else rows(self.to_dict()))
+        made = query_rows(self.to_dict(per_query=True)) if per_query else rows(self.to_dict())
+        frame = pl.DataFrame(made, infer_schema_length=None)
         return frame.to_pandas() if pandas else frame
 
     def save_per_query(self, path: str | Path) -> None:

@@ -25,13 +25,15 @@ def to_jsonl(report: Mapping[str, Any]) -> str:
 
 
 def csv_of(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Rows with the same keys as CSV (RFC 4180, lines ending in a newline)."""
+    """Rows with the same keys as CSV (RFC 4180, but lines end in a newline alone)."""
+    heads = [list(lines[0])] if lines else []
+    return "".join(_line([_cell(value) for value in line]) for line in [*heads, *(row.values() for row in lines)])
+
+
+def _line(cells: Sequence[str]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if lines:
-        writer.writerow([_cell(key) for key in lines[0]])
-    writer.writerows([_cell(value) for value in line.values()] for line in lines)
-    return out.getvalue()
+    csv.writer(out).writerow(cells)  # ended by both, so that a cell with either of them is quoted
+    return out.getvalue().removesuffix("\r\n") + "\n"
 
 
 def jsonl_of(lines: Sequence[Mapping[str, Any]]) -> str:

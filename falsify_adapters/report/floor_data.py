@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from falsify_adapters.report.floor_advice import overall
+from falsify_adapters.report.rows import rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,12 +35,25 @@ class FloorReport:
                 return found
         raise KeyError(f"{measure!r} is none of {', '.join(row['measure'] for row in self.data['results'])}")
 
+    def __str__(self) -> str:
+        """The table, as on a terminal."""
+        from falsify_adapters.report.floor_text import render_floor
+
+        return render_floor(self.data, width=80, color=False, ascii_only=False)
+
+    def to_frame(self, *, pandas: bool = False) -> Any:
+        """One row per measure: the floor and what each check found. A polars frame, or a pandas frame."""
+        import polars as pl
+
+        frame = pl.DataFrame(rows(self.data), infer_schema_length=None)
+        return frame.to_pandas() if pandas else frame
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, numbers unrounded."""
         return dict(self.data)
 
     def save(self, path: str | Path) -> None:
-        """Write the report in the format of the file's ending: .json, .html, .txt (the table). Raises OptionError."""
+        """Write the report in the format of the file's ending: .html, .json, .csv, .md, ... Raises OptionError."""
         from falsify_adapters.report.saving import save
 
         save(self.data, path)
