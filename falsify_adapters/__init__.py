@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from falsify_adapters.check import gate as gate
+    from falsify_adapters.check_compare import compare as compare
     from falsify_adapters.check_floor import floor as floor
     from falsify_adapters.check_power import power as power
     from falsify_adapters.noise_runs import write_noise as write_noise
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
     from falsify_adapters.report.floor_data import FloorReport as FloorReport
 
 __version__ = "0.1.0"
-__all__ = ["FloorReport", "GateReport", "__version__", "floor", "gate", "power", "write_noise"]
+__all__ = ["FloorReport", "GateReport", "__version__", "compare", "floor", "gate", "power", "write_noise"]
 
 # Public names and the modules they live in, loaded at first use: a bare import stays as cheap as numpy's.
 _WHERE = {
     "gate": "falsify_adapters.check",
+    "compare": "falsify_adapters.check_compare",
     "floor": "falsify_adapters.check_floor",
     "power": "falsify_adapters.check_power",
     "write_noise": "falsify_adapters.noise_runs",

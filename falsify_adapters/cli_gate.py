@@ -20,7 +20,7 @@ from falsify_adapters.cli_common import (
 )
 from falsify_adapters.cli_options import (
     AtLeast,
-    Within,
+    gate_options,
     measure_option,
     pool_options,
     quiet_options,
@@ -43,14 +43,8 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @pool_options
 @reading_options
-@click.option("--tau", metavar="X", type=Within(0, 1), default=0.05, help="Smallest gap that counts.")
-@click.option("--alpha", metavar="X", type=Within(0, 1), default=0.05, help="Error level of the four nulls together.")
-@click.option("--n-boot", metavar="N", type=AtLeast(100), default=1000, help="Draws for the intervals.")
+@gate_options
 @seed_option
-@click.option(
-    "--null-d", type=click.Choice(["documents", "sets"]), default="documents",
-    help="What null D draws by how often it is gold.",
-)  # fmt: skip
 @click.option(
     "--null", "extra_nulls", metavar="NAME", multiple=True, help="A null of a plugin to beat too. Repeatable."
 )

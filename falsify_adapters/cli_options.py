@@ -192,6 +192,18 @@ reading_options = together(
     click.option("--input-format", metavar="NAME", help="Reader of qrels and runs, where their first lines mislead."),
 )  # fmt: skip
 
+gate_options = together(
+    click.option("--tau", metavar="X", type=Within(0, 1), default=0.05, help="Smallest gap that counts."),
+    click.option(
+        "--alpha", metavar="X", type=Within(0, 1), default=0.05, help="Error level of the four nulls together."
+    ),
+    click.option("--n-boot", metavar="N", type=AtLeast(100), default=1000, help="Draws for the intervals."),
+    click.option(
+        "--null-d", type=click.Choice(["documents", "sets"]), default="documents",
+        help="What null D draws by how often it is gold.",
+    ),
+)  # fmt: skip
+
 seed_option = click.option("--seed", metavar="N", type=AtLeast(0), default=0, help="Seed of all draws.")
 output_option = click.option("-o", "--output", metavar="FILE", help="Write the report to FILE, not to standard output.")
 quiet_options = together(

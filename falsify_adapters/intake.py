@@ -180,7 +180,8 @@ def several(runs: Any) -> list[Any]:
 def _enter(source: Any, n: int, total: int, coded: Coded, how: Intake, reader: Any) -> tuple[RunFacts, Entrant]:
     from falsify_adapters.readers import read_run
 
-    in_memory = not isinstance(source, (str, Path, Run))
+    named = isinstance(getattr(source, "name", None), str)  # ranx's runs have names of their own
+    in_memory = not (named or isinstance(source, (str, Path, Run)))
     run = read_run(source, name=f"run {n + 1}" if in_memory and total > 1 else None, format=reader)
     if how.queries == "both":
         both = coded.subset(set(run.queries))

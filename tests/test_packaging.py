@@ -75,7 +75,7 @@ def room(dotted: str) -> str:
     parts = dotted.split(".")[1:]
     if not parts:
         return "package"
-    if parts[:2] in (["report", "data"], ["report", "floor_data"]):
+    if parts[0] == "report" and parts[-1].endswith("data"):
         return "data"
     return ROOM_OF_FILE.get(parts[0], parts[0].split("_")[0])
 

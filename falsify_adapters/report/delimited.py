@@ -20,6 +20,9 @@ def to_csv(report: Mapping[str, Any]) -> str:
 
 def to_jsonl(report: Mapping[str, Any]) -> str:
     """One JSON object per result, each with the settings and the qrels of the report."""
+    if "results" not in report:  # a comparison: the rows, and the tests between them
+        lines = [*rows(report), *report["comparisons"]]
+        return "".join(json.dumps({"schema": report["schema"], **line}, allow_nan=False) + "\n" for line in lines)
     shared = {key: value for key, value in report.items() if key != "results"}
     return "".join(json.dumps(shared | result, allow_nan=False) + "\n" for result in report["results"])
 

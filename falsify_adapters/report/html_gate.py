@@ -175,6 +175,13 @@ def _error(se: float | None) -> str:
     return "" if not se else f" ± {number(se) if se >= 0.00005 else f'{se:.0e}'}"
 
 
+def _documents(counted: Mapping[str, Any]) -> str:
+    return (
+        f"{counted['retrieved']} retrieved, {counted['relevant_retrieved']} of {counted['relevant']} relevant ones "
+        "among them"
+    )
+
+
 def _numbers(result: Mapping[str, Any]) -> list[tuple[Child, Child]]:
     queries, pool = result["queries"], result["pool"]
     size = str(pool["n"]) if pool["n"] is not None else f"{pool['n_min']} to {pool['n_max']} a query"
@@ -190,6 +197,7 @@ def _numbers(result: Mapping[str, Any]) -> list[tuple[Child, Child]]:
         ("ceiling, the best possible", number(result["ceiling"])),
         ("chance-corrected score", number(result["chance_corrected"])),
         ("queries", asked),
+        ("documents", _documents(result["documents"])),
         ("pool", f"{size} documents ({pool['source']})"),
     ]
     if result["judged_at_k"] is not None:

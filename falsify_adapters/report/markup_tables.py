@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from falsify_adapters.report.advice import next_steps
+from falsify_adapters.report.compare_text import better_than, gate_word, legend, rows_of, score
 from falsify_adapters.report.floor_advice import MADE, overall
 from falsify_adapters.report.page import Notes
-from falsify_adapters.report.render import FLOOR, POWER
+from falsify_adapters.report.render import COMPARE, FLOOR, POWER
 from falsify_adapters.report.safe import number, short, visible
 
 Table = tuple[list[str], list[list[str]], int]  # heads, lines, how many columns hold words
@@ -29,8 +30,8 @@ def to_markdown(report: Mapping[str, Any]) -> str:
     out = [f"### {markdown(_title(report))}", "", _pipes(map(markdown, heads)), _pipes(rule)]
     out += [_pipes(map(markdown, line)) for line in lines]
     for name, steps in _advice(report):
-        out += ["", f"**{markdown(name)}** " + " ".join(map(markdown, steps))]
-    notes = Notes.of(report["results"])
+        out += ["", (f"**{markdown(name)}** " if name else "") + " ".join(map(markdown, steps))]
+    notes = Notes.of(report.get("gate", report)["results"])
     if notes.messages:
         out += ["", "<details><summary>Notes</summary>", ""]
         out += [f"- `{code}`: {markdown(said[0])}" for code, said in notes.messages.items()]
@@ -71,6 +72,8 @@ def _ampersands(cells: Any) -> str:
 
 
 def _title(report: Mapping[str, Any]) -> str:
+    if report["schema"].startswith(COMPARE):
+        return f"{len(report['runs'])} runs compared. {_title(report['gate'])}"
     results = report["results"]
     if report["schema"].startswith(FLOOR):
         return f"Noise floor: {overall(results) or 'no check asked for'}"
@@ -81,6 +84,8 @@ def _title(report: Mapping[str, Any]) -> str:
 
 
 def _table(report: Mapping[str, Any]) -> Table:
+    if report["schema"].startswith(COMPARE):
+        return _compared(report)
     results = report["results"]
     if report["schema"].startswith(FLOOR):
         return _floor(results)
@@ -89,6 +94,17 @@ def _table(report: Mapping[str, Any]) -> Table:
         keys = ("floor", "ceiling", "least_score", "gap", "coin_toss")
         return heads, [[row["measure"], *(short(row[key]) for key in keys)] for row in results], 1
     return _gate(results)
+
+
+def _compared(report: Mapping[str, Any]) -> Table:
+    by_run, measures = rows_of(report), report["measures"]
+    lines = []
+    for run in report["runs"]:
+        name = run["run"]
+        beaten = [",".join(better_than(report, name, m)) for m in measures]
+        scores = [score(report, name, m) + (f" ({b})" if b else "") for m, b in zip(measures, beaten, strict=True)]
+        lines.append([run["letter"], name, " ".join(gate_word([by_run[name][m] for m in measures])).strip(), *scores])
+    return ["#", "model", "gate", *measures], lines, 3
 
 
 def _gate(results: Sequence[Mapping[str, Any]]) -> Table:
@@ -125,5 +141,7 @@ def _floor(results: Sequence[Mapping[str, Any]]) -> Table:
 def _advice(report: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     if report["schema"].startswith((FLOOR, POWER)):
         return []
+    if report["schema"].startswith(COMPARE):
+        return [("", legend(report))]
     named = ((f"{r['run']}, {r['measure']}:", next_steps(r, report["settings"])) for r in report["results"])
     return [(name, steps) for name, steps in named if steps]

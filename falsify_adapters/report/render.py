@@ -7,6 +7,7 @@ from typing import Any
 
 FLOOR = "falsify-adapters.floor/"
 POWER = "falsify-adapters.power/"
+COMPARE = "falsify-adapters.compare/"
 
 
 def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool, details: str = "auto") -> str:
@@ -15,6 +16,10 @@ def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bo
         from falsify_adapters.report.floor_text import render_floor
 
         return render_floor(report, width=width, color=color, ascii_only=ascii_only)
+    if report["schema"].startswith(COMPARE):
+        from falsify_adapters.report.compare_text import render_compare
+
+        return render_compare(report, width=width, color=color, ascii_only=ascii_only)
     if report["schema"].startswith(POWER):
         from falsify_adapters.report.power_text import render_power
 

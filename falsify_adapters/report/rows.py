@@ -11,6 +11,8 @@ Rows = list[dict[str, Any]]
 def rows(report: Mapping[str, Any]) -> Rows:
     """One row per result, every row with the same columns. Raises KeyError for a schema without rows."""
     kind = report["schema"].removeprefix("falsify-adapters.").partition("/")[0]
+    if kind == "compare":
+        return _compared(report)
     made = [_FLAT[kind](result) for result in report["results"]]
     columns = dict.fromkeys(key for row in made for key in row)
     return [{key: row.get(key) for key in columns} for row in made]
@@ -23,6 +25,19 @@ def query_rows(report: Mapping[str, Any]) -> Rows:
         | {key: value for key, value in each.items() if key != "query"}
         for result in report["results"]
         for each in result["per_query"]
+    ]
+
+
+def _compared(report: Mapping[str, Any]) -> Rows:
+    """The rows of the gate with the name and the letter of the run, and the letters of those that it beats."""
+    from falsify_adapters.report.compare_text import better_than
+
+    names, n = report["runs"], len(report["measures"])
+    return [
+        {"letter": names[at // n]["letter"]}
+        | row
+        | {"run": names[at // n]["run"], "better_than": better_than(report, names[at // n]["run"], row["measure"])}
+        for at, row in enumerate(rows(report["gate"]))
     ]
 
 

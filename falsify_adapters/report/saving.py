@@ -52,7 +52,7 @@ def save(report: Mapping[str, Any], path: str | Path) -> None:
     if name is None:
         raise OptionError(f"no format has the ending {path.suffix!r}", where=str(path), legal=", ".join(ENDINGS))
     module, _, function = next(known.target for known in FORMATS if known.name == name).partition(":")
-    _write(path, getattr(import_module(module), function)(report))
+    write(path, getattr(import_module(module), function)(report))
 
 
 def save_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
@@ -71,10 +71,11 @@ def save_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
         return
     if ending not in (".csv", ".jsonl"):
         raise OptionError(f"rows have no ending {ending!r}", where=str(path), legal=".csv, .jsonl or .parquet")
-    _write(path, csv_of(rows) if ending == ".csv" else jsonl_of(rows))
+    write(path, csv_of(rows) if ending == ".csv" else jsonl_of(rows))
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
+    """Write text to a file. Raises OptionError."""
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:

@@ -24,6 +24,7 @@ def to_trec_eval(report: Mapping[str, Any]) -> str:
 
     Counts, runid and gm_map are printed with `official`, as trec_eval does. Raises OptionError for another report.
     """
+    report = report.get("gate", report)  # a comparison holds the gate's report
     if not report["schema"].startswith("falsify-adapters.gate/"):
         raise OptionError("only the gate's report has trec_eval's lines", where="--format trec_eval")
     runs: dict[str, list[Mapping[str, Any]]] = {}
