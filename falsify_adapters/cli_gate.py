@@ -109,7 +109,7 @@ def gate(
     result = compute(
         qrels, list(runs), list(measures), backend=backend, progress=progress, registry=registry, **settings
     )
-    report = result.to_dict(per_query=each)
+    report = result.to_dict(per_query=each or "html" in forms)
     if per_query is not None:
         result.save_per_query(per_query)
     if outputs and outputs != ("-",):

@@ -161,8 +161,8 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "--bogus"], "No such option"),
         (
             ["gat", "q", "r"],
-            "there is no command 'gat'. Legal: compare, demo, floor, gate, measures, noise, plugins, power. Did you mean "
-            "'gate'?",
+            "there is no command 'gat'. Legal: compare, demo, floor, gate, measures, noise, plugins, power. Did "
+            "you mean 'gate'?",
         ),
         (["measures", "no-such-measure"], "'no-such-measure' is no known measure"),
     ],

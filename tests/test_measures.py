@@ -162,6 +162,8 @@ def test_measures_of_ir_measures_are_read_by_their_attributes() -> None:
 def test_every_measure_of_ir_measures_is_known_or_has_no_gate() -> None:
     im = pytest.importorskip("ir_measures")
     for name, measure in im.measures.registry.items():
+        if type(measure).__module__.startswith("falsify_adapters.") or name in ("ChanceCorrected", "Lift", "Floor"):
+            continue  # ours, where a test before has registered them
         key = re.sub(r"\W", "_", name.casefold().replace("α", "alpha"))
         assert key in ALIASES or key in NO_GATE, name
         assert measure.NAME in BY_NAME or measure.NAME.casefold() in {*NO_GATE, "bpref"}, name

@@ -202,6 +202,12 @@ class GateReport:
         frame = pl.DataFrame(made, infer_schema_length=None)
         return frame.to_pandas() if pandas else frame
 
+    def plot(self) -> Any:
+        """The pictures of all results, one below the other, as a matplotlib figure (extra `plot`)."""
+        from falsify_adapters.report.plot import plot_gate
+
+        return plot_gate(self.to_dict())
+
     def save_per_query(self, path: str | Path) -> None:
         """Write one row per run, measure and query in the format of the file's ending: .csv, .jsonl, .parquet."""
         from falsify_adapters.report.saving import save_rows
@@ -212,7 +218,7 @@ class GateReport:
         """Write the report in the format of the file's ending: .html, .json, .csv, .md, ... Raises OptionError."""
         from falsify_adapters.report.saving import save
 
-        save(self.to_dict(), path)
+        save(self.to_dict(per_query=Path(path).suffix.lower() == ".html"), path)
 
 
 def _one(values: Ints | Floats) -> int | None:

@@ -122,7 +122,7 @@ def _room(name: str, row: Mapping[str, Any], options: Mapping[str, Any]) -> Mark
         picture.line(under, y - 5, 22, "expected")
         described += f" Score {number(check['score'])}, {finding}."
         caption += (
-            f" Signal: the score over the noise. Black line: the {over}, {short(under)}. Grey: the least headroom "
+            f" Signal: the score over the noise. Red line: the {over}, {short(under)}. Grey: the least headroom "
             f"({options['min_headroom']:g}) and the least signal ({options['min_signal']:g} times the noise), which "
             "the bars need to reach beyond."
         )

@@ -7,6 +7,7 @@ from typing import Any
 
 from falsify_adapters.report.advice import NULLS, next_steps
 from falsify_adapters.report.html import KINDS, facts, note_links, note_list, settings, steps, table, verdict
+from falsify_adapters.report.html_queries import queries
 from falsify_adapters.report.markup import Child, Markup, el, join
 from falsify_adapters.report.page import LOUD, Notes, shown
 from falsify_adapters.report.picture import Picture, Scale
@@ -106,6 +107,7 @@ def _section(n: int, result: Mapping[str, Any], options: Mapping[str, Any], note
         steps(next_steps(result, options), "What this rests on, and what to do"),
         _figure(f"picture-{n}", result, options),
         _null_table(result, options),
+        queries(f"queries-{n}", result),
         facts("Numbers of this row", _numbers(result)),
         note_links(notes, result),
         id=f"row-{n}",
@@ -149,8 +151,8 @@ def _figure(name: str, result: Mapping[str, Any], options: Mapping[str, Any]) ->
         )
     title = f"{result['run']}, {result['measure']}: score, floor, ceiling and the gap to each null"
     caption = (
-        f"{result['measure']}. Bars: from what each null expects to the score. Grey: the first {tau:g} above the "
-        "null, which a pass needs to leave behind."
+        f"{result['measure']}. Bars: from what each null expects, the red line, to the score. Grey: the first {tau:g} "
+        "above the null, which a pass needs to leave behind."
     )
     return el("figure", picture.svg(name, title, " ".join(said)), el("figcaption", caption))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 STYLE = """
 :root { color-scheme: light dark; --bg: #fff; --fg: #1b1d20; --soft: #565b62; --rule: #d5d8dc; --panel: #f5f6f7;
-  --zone: #b4bac2; --score: #0b57a4; --pass: #00735c; --fail: #b3381a; --open: #7a5a00; }
+  --zone: #b4bac2; --score: #0b57a4; --pass: #00735c; --fail: #b3381a; --open: #7a5a00; --null: #d0021b; }
 @media (prefers-color-scheme: dark) { :root { --bg: #15171a; --fg: #e7e9eb; --soft: #a8aeb5; --rule: #3b4047;
-  --panel: #1e2125; --zone: #565d66; --score: #7ab8ff; --pass: #4cc9a4; --fail: #ff8f6e; --open: #e6bd45; } }
+  --panel: #1e2125; --zone: #565d66; --score: #7ab8ff; --pass: #4cc9a4; --fail: #ff8f6e; --open: #e6bd45;
+  --null: #ff6470; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--bg); color: var(--fg);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -50,7 +51,8 @@ text.found.open { fill: var(--open); } text.found.toothless { fill: var(--soft);
 .gap { stroke-width: 2; } .gap.pass { fill: var(--pass); stroke: var(--pass); }
 .gap.fail { fill: none; stroke: var(--fail); } .gap.open { fill: none; stroke: var(--open); stroke-dasharray: 5 3; }
 .gap.toothless { fill: none; stroke: var(--soft); stroke-dasharray: 1 3; }
-.expected { stroke: var(--fg); stroke-width: 3; }
+.expected { stroke: var(--null); stroke-width: 3; }
+.queries { fill: var(--score); } .null-line { fill: none; stroke: var(--null); stroke-width: 2; }
 .ci95 { stroke: var(--fg); stroke-width: 5; } .ci { stroke: var(--fg); stroke-width: 1.5; }
 .cap { stroke: var(--fg); stroke-width: 1.5; }
 .dot { fill: var(--fg); } .dot.small { fill: var(--bg); stroke: var(--fg); stroke-width: 1.5; }
