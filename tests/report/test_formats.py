@@ -175,6 +175,8 @@ def test_trec_evals_lines_have_three_columns() -> None:
         ("RR", 1, "recip_rank"), ("RR@10", 1, "RR@10"), ("nDCG", 1, "ndcg"), ("nDCG@20", 1, "ndcg_cut_20"),
         ("Success@5", 1, "success_5"), ("IPrec@0.1", 1, "iprec_at_recall_0.10"), ("SetF", 1, "set_F"),
         ("AP(rel=2)", 2, "map"), ("AP(rel=2)", 1, "AP(rel=2)"), ("RBP(p=0.8)", 1, "RBP(p=0.8)"),
+        ("SetP(relative=True)", 1, "set_relative_P"), ("SetP(relative=True,rel=2)", 2, "set_relative_P"),
+        ("SetAP", 1, "set_map"), ("relative_P@5", 1, "relative_P_5"), ("P(rel=2)@1000", 2, "P_1000"),
         ("nDCG(dcg='exp-log2')@10", 1, "nDCG(dcg='exp-log2')@10"),
     ],
 )  # fmt: skip
