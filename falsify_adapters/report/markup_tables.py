@@ -10,8 +10,9 @@ from falsify_adapters.report.advice import next_steps
 from falsify_adapters.report.compare_text import better_than, gate_word, legend, rows_of, score
 from falsify_adapters.report.floor_advice import MADE, overall
 from falsify_adapters.report.page import Notes
-from falsify_adapters.report.render import COMPARE, FLOOR, POWER
+from falsify_adapters.report.render import COMPARE, FLOOR, GATE, POWER
 from falsify_adapters.report.safe import number, short, visible
+from falsify_adapters.report.text import NAMES
 
 Table = tuple[list[str], list[list[str]], int]  # heads, lines, how many columns hold words
 Escape = Callable[[str], str]
@@ -19,7 +20,7 @@ Escape = Callable[[str], str]
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}", "-": "{-}",
+    "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
 }  # fmt: skip
 
 
@@ -40,13 +41,16 @@ def to_markdown(report: Mapping[str, Any]) -> str:
 
 
 def to_latex(report: Mapping[str, Any]) -> str:
-    """A `table` environment for the package booktabs, verdict in the caption; text in ASCII where LaTeX needs it."""
-    heads, lines, words = _table(report)
+    """A `table` environment for the package booktabs, the verdict in its caption. All in ASCII, so that any engine sets
+    it; gaps without their intervals, so that it fits a page."""
+    heads, lines, words = _table(report, intervals=False)
     columns = "l" * words + "r" * (len(heads) - words)
+    caption = latex(_title(report) + _explained(report))
+    cells = [[*map(latex, line[:words]), *map(_latex_number, line[words:])] for line in lines]
     out = [
         "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc} and \\usepackage{textcomp}",
-        "\\begin{table}", "\\centering", f"\\caption{{{latex(_title(report))}}}", f"\\begin{{tabular}}{{{columns}}}",
-        "\\toprule", _ampersands(map(latex, heads)), "\\midrule", *(_ampersands(map(latex, line)) for line in lines),
+        "\\begin{table}", "\\centering", f"\\caption{{{caption}}}", f"\\begin{{tabular}}{{{columns}}}",
+        "\\toprule", _ampersands(map(latex, heads)), "\\midrule", *map(_ampersands, cells),
         "\\bottomrule", "\\end{tabular}", "\\end{table}",
     ]  # fmt: skip
     return "\n".join(out) + "\n"
@@ -59,8 +63,22 @@ def markdown(text: str) -> str:
 
 def latex(text: str) -> str:
     """Text that shows as itself; what is not ASCII is written as an escape, so that any engine sets it."""
-    plain = visible(text, ascii_only=True)
-    return "".join(_LATEX.get(char, char) for char in plain)
+    plain = "".join(_LATEX.get(char, char) for char in visible(text, ascii_only=True))
+    plain = re.sub(r"([-,])(?=\1)", r"\1{}", plain)  # two of them are a ligature
+    return "{}" + plain if plain.startswith(("[", "*")) else plain  # else an argument of the \\ or the rule before it
+
+
+def _latex_number(text: str) -> str:
+    return "--" if text == "-" else re.sub(r"(?<![\w.])-(?=\d)", "$-$", latex(text))
+
+
+def _explained(report: Mapping[str, Any]) -> str:
+    """What the columns of nulls mean, for those who read the table without the text around it."""
+    if not report["schema"].startswith(GATE):
+        return ""
+    tau = report["settings"]["tau"]
+    names = ", ".join(f"{null} {name}" for null, name in NAMES.items() if null in report["results"][0]["nulls"])
+    return f". Gap: the score minus what each null expects ({names}); a pass needs at least {tau:g} on each."
 
 
 def _pipes(cells: Any) -> str:
@@ -83,7 +101,7 @@ def _title(report: Mapping[str, Any]) -> str:
     return "Four-null gate: " + next(v for v in ("FAIL", "UNDER-NS", "PASS") if v in verdicts)
 
 
-def _table(report: Mapping[str, Any]) -> Table:
+def _table(report: Mapping[str, Any], *, intervals: bool = True) -> Table:
     if report["schema"].startswith(COMPARE):
         return _compared(report)
     results = report["results"]
@@ -93,7 +111,7 @@ def _table(report: Mapping[str, Any]) -> Table:
         heads = ["measure", "floor", "ceiling", "least score", "gap", "coin toss"]
         keys = ("floor", "ceiling", "least_score", "gap", "coin_toss")
         return heads, [[row["measure"], *(short(row[key]) for key in keys)] for row in results], 1
-    return _gate(results)
+    return _gate(results, intervals=intervals)
 
 
 def _compared(report: Mapping[str, Any]) -> Table:
@@ -107,21 +125,21 @@ def _compared(report: Mapping[str, Any]) -> Table:
     return ["#", "model", "gate", *measures], lines, 3
 
 
-def _gate(results: Sequence[Mapping[str, Any]]) -> Table:
+def _gate(results: Sequence[Mapping[str, Any]], *, intervals: bool) -> Table:
     nulls = list(dict.fromkeys(name for result in results for name in result["nulls"]))
     heads = ["run", "measure", "verdict", "score", "floor", "ceiling", *(f"gap to {name}" for name in nulls)]
     lines = []
     for result in results:
-        gaps = [_gap(result["nulls"].get(name)) for name in nulls]
+        gaps = [_gap(result["nulls"].get(name), interval=intervals) for name in nulls]
         numbers = [number(result["score"]), short(result["floor"]), number(result["ceiling"])]
         lines.append([result["run"], result["measure"], result["verdict"], *numbers, *gaps])
     return heads, lines, 3
 
 
-def _gap(null: Mapping[str, Any] | None) -> str:
+def _gap(null: Mapping[str, Any] | None, *, interval: bool) -> str:
     if null is None:
         return "-"
-    around = "" if null["ci95"] is None else f" [{number(null['ci95'][0])}, {number(null['ci95'][1])}]"
+    around = "" if null["ci95"] is None or not interval else f" [{number(null['ci95'][0])}, {number(null['ci95'][1])}]"
     return number(null["delta"]) + around
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+GATE = "falsify-adapters.gate/"
 FLOOR = "falsify-adapters.floor/"
 POWER = "falsify-adapters.power/"
 COMPARE = "falsify-adapters.compare/"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from falsify_adapters.errors import OptionError
+from falsify_adapters.report.render import GATE
 from falsify_adapters.report.safe import number, visible
 
 WIDTH = 22
@@ -31,7 +32,7 @@ def to_trec_eval(report: Mapping[str, Any]) -> str:
     printed with `official`. Raises OptionError for another report.
     """
     report = report.get("gate", report)  # a comparison holds the gate's report
-    if not report["schema"].startswith("falsify-adapters.gate/"):
+    if not report["schema"].startswith(GATE):
         raise OptionError("only the gate's report has trec_eval's lines", where="--format trec_eval")
     settings = report["settings"]
     return "".join(line for results in _runs(report["results"]) for line in _block(results, settings))

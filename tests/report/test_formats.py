@@ -139,6 +139,21 @@ def test_latex_is_a_table_of_booktabs() -> None:
     assert set(re.findall(r"\\(\w+rule)", text)) == {"toprule", "midrule", "bottomrule"}
 
 
+def test_latex_keeps_text_from_becoming_an_argument_or_a_ligature() -> None:
+    text = to_latex(report(good(run="[2pt] a--b---c,,d"), cheat(run="*x"), small(score=-0.01)))
+    lines = text.split("\\midrule\n")[1].splitlines()
+    assert lines[0].startswith("{}[2pt] a-{}-b-{}-{}-c,{},d & ")
+    assert lines[1].startswith("{}*x & ")
+    assert lines[2].startswith("small & nDCG@10 & UNDER-NS & $-$0.0100 & ")
+    assert latex("é\N{BULLET}") == r"\textbackslash{}xe9\textbackslash{}u2022"
+
+
+def test_latex_fits_a_page_and_explains_itself() -> None:
+    text = to_latex(GATE)
+    assert max(len(line) for line in text.splitlines() if line.endswith(r"\\")) < 100
+    assert "Gap: the score minus what each null expects (A permuted gold, B uniform gold, C random retrieval" in text
+
+
 def test_junit_counts_failures_and_skips() -> None:
     suites = ET.fromstring(to_junit(GATE))
     found = {s.get("name"): (s.get("tests"), s.get("failures"), s.get("skipped")) for s in suites}
