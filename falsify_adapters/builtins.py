@@ -44,6 +44,7 @@ def commands() -> Iterable[Offer]:
         Offer("floor", "falsify_adapters.cli_floor:floor", "Check the noise floor of a benchmark."),
         Offer("noise", "falsify_adapters.cli_noise:noise", "Write random runs to push through your own scorer."),
         Offer("compare", "falsify_adapters.cli_compare:compare", "Compare runs: scores, significance, the gate."),
+        Offer("audit", "falsify_adapters.cli_audit:audit", "Audit published results and benchmark folders."),
         Offer("power", "falsify_adapters.cli_power:power", "Tell which gap a benchmark could certify, before any run."),
         Offer("measures", "falsify_adapters.cli_lists:measures", "List measures and the backends that compute them."),
         Offer("plugins", "falsify_adapters.cli_lists:plugins", "List plugins and what each offers or fails to load."),

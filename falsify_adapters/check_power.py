@@ -41,8 +41,8 @@ class PowerReport:
         raise KeyError(f"{measure!r} is none of {', '.join(row['measure'] for row in self.data['results'])}")
 
     def save(self, path: str | Path) -> None:
-        """Write the report in the format of the file's ending: .json, .txt (the table). Raises OptionError."""
-        from falsify_adapters.report.saving import save
+        """Write the report in the format of the file's ending: .json, .txt (the table), .csv, .md, ... Raises OptionError."""
+        from falsify_adapters.save_report import save
 
         save(self.data, path)
 

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from falsify_adapters.errors import OptionError
-from falsify_adapters.report.saving import ENDINGS
+from falsify_adapters.report.saving import format_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -42,23 +42,7 @@ def output_format(chosen: str | None, path: str | None, known: Sequence[str]) ->
         return chosen
     if path is None or path == "-":
         return "table"
-    ending = Path(path).suffix.lower()
-    name = ENDINGS.get(ending, ending.removeprefix("."))  # a plugin's format is the ending of its files
-    if name not in known:
-        raise OptionError(
-            f"the ending {ending!r} stands for no format"
-            if ending
-            else "the file name has no ending to tell the format",
-            where=f"-o {path}",
-            legal=", ".join(_endings(known)),
-            mend="Or name the format with --format.",
-        )
-    return name
-
-
-def _endings(known: Sequence[str]) -> list[str]:
-    ours = [ending for ending, name in ENDINGS.items() if name in known]
-    return [*ours, *(f".{name}" for name in known if name not in ENDINGS.values())]
+    return format_of(path, known, where=f"-o {path}", mend="Or name the format with --format.")
 
 
 def check_output(path: str | None, inputs: Iterable[str]) -> None:

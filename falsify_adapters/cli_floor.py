@@ -33,11 +33,12 @@ from falsify_adapters.cli_options import (
     seed_option,
 )
 from falsify_adapters.errors import OptionError
+from falsify_adapters.report.saving import formats_of
 
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "junit")
+FORMATS = formats_of("floor")
 
 
 @click.command(context_settings={"show_default": True})

@@ -16,11 +16,12 @@ from falsify_adapters.cli_common import (
     write_file,
 )
 from falsify_adapters.cli_options import AtLeast, FromTo, Within, measure_option, output_option
+from falsify_adapters.report.saving import formats_of
 
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex")
+FORMATS = formats_of("power")
 
 
 @click.command(context_settings={"show_default": True})

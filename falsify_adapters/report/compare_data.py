@@ -109,7 +109,8 @@ class Comparison:
 
     def save(self, path: str | Path) -> None:
         """Write the report: .json holds `to_dict`, any other ending what it stands for. Raises OptionError."""
-        from falsify_adapters.report.saving import save, write
+        from falsify_adapters.report.saving import write
+        from falsify_adapters.save_report import save
 
         if Path(path).suffix.lower() == ".json":
             write(Path(path), json.dumps(self.to_dict(), indent=4) + "\n")

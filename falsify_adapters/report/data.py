@@ -216,7 +216,7 @@ class GateReport:
 
     def save(self, path: str | Path) -> None:
         """Write the report in the format of the file's ending: .html, .json, .csv, .md, ... Raises OptionError."""
-        from falsify_adapters.report.saving import save
+        from falsify_adapters.save_report import save
 
         save(self.to_dict(per_query=Path(path).suffix.lower() == ".html"), path)
 

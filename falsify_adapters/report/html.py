@@ -13,7 +13,7 @@ from falsify_adapters.report.cures import CURES
 from falsify_adapters.report.html_style import STYLE
 from falsify_adapters.report.markup import Child, Markup, el, join, plain_ascii
 from falsify_adapters.report.page import Notes, shown
-from falsify_adapters.report.render import COMPARE, FLOOR
+from falsify_adapters.report.render import AUDIT, COMPARE, FLOOR
 from falsify_adapters.report.safe import count
 
 KINDS = {"pass": "pass", "under-ns": "open", "toothless": "toothless"}  # of colour; whatever else is a failure
@@ -23,6 +23,8 @@ def to_html(report: Mapping[str, Any]) -> str:
     """The report, of `gate` or of `floor`, as a page in ASCII."""
     if report["schema"].startswith(FLOOR):
         from falsify_adapters.report.html_floor import content
+    elif report["schema"].startswith(AUDIT):
+        from falsify_adapters.report.html_audit import content
     elif report["schema"].startswith(COMPARE):
         from falsify_adapters.report.html_compare import content
     else:

@@ -58,6 +58,13 @@ text.found.open { fill: var(--open); } text.found.toothless { fill: var(--soft);
 .dot { fill: var(--fg); } .dot.small { fill: var(--bg); stroke: var(--fg); stroke-width: 1.5; }
 .legend svg { display: inline-block; vertical-align: middle; margin-right: .4rem; }
 .legend li { list-style: none; } .legend ul { padding-left: 0; }
+.strip { margin: .6rem 0; } .strip figcaption { color: var(--fg); }
+.floor-zone { fill: var(--zone); } .system { stroke: var(--bg); stroke-width: 1; } .system.pass { fill: var(--pass); }
+.system.open { fill: var(--open); } .system.soft { fill: var(--soft); }
+path.system.fail { stroke: var(--fail); stroke-width: 2.5; fill: none; }
+thead button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer;
+  text-decoration: underline dotted; }
+input, select { font: inherit; }
 footer { margin-top: 2rem; color: var(--soft); font-size: .9rem; }
 @media print { :root { --bg: #fff; --fg: #000; --soft: #444; --rule: #bbb; --panel: #fff; --zone: #bbb;
   --score: #0b57a4;

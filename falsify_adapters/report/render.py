@@ -9,6 +9,7 @@ GATE = "falsify-adapters.gate/"
 FLOOR = "falsify-adapters.floor/"
 POWER = "falsify-adapters.power/"
 COMPARE = "falsify-adapters.compare/"
+AUDIT = "falsify-adapters.audit/"
 
 
 def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bool, details: str = "auto") -> str:
@@ -21,6 +22,10 @@ def render(report: Mapping[str, Any], *, width: int, color: bool, ascii_only: bo
         from falsify_adapters.report.compare_text import render_compare
 
         return render_compare(report, width=width, color=color, ascii_only=ascii_only)
+    if report["schema"].startswith(AUDIT):
+        from falsify_adapters.report.audit_text import render_audit
+
+        return render_audit(report, width=width, color=color, ascii_only=ascii_only)
     if report["schema"].startswith(POWER):
         from falsify_adapters.report.power_text import render_power
 

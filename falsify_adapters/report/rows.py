@@ -11,6 +11,8 @@ Rows = list[dict[str, Any]]
 def rows(report: Mapping[str, Any]) -> Rows:
     """One row per result, every row with the same columns. Raises KeyError for a schema without rows."""
     kind = report["schema"].removeprefix("falsify-adapters.").partition("/")[0]
+    if kind == "audit":
+        return [dict(result) for result in report["results"]]
     if kind == "compare":
         return _compared(report)
     made = [_FLAT[kind](result) for result in report["results"]]

@@ -1,10 +1,9 @@
-"""The formats of a report, the endings that stand for them, and a report or its rows into a file."""
+"""The formats of a report, the endings that stand for them, and text or rows into a file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,14 @@ WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of reports. target: "module:function", the function from a report to text; ending: of a file of it."""
+    """A format of reports. target: "module:function", the function from a report to text; ending: of a file of it;
+    lacks: the kinds of report that it has no form for."""
 
     name: str
     ending: str
     target: str
     summary: str
+    lacks: tuple[str, ...] = ()
 
 
 _HERE = "falsify_adapters.report"
@@ -31,11 +32,32 @@ FORMATS = (
     Format("csv", ".csv", f"{_HERE}.delimited:to_csv", "one result a line, for spreadsheets"),
     Format("markdown", ".md", f"{_HERE}.markup_tables:to_markdown", "a table for GitHub and the like"),
     Format("latex", ".tex", f"{_HERE}.markup_tables:to_latex", "a table for LaTeX with booktabs"),
-    Format("html", ".html", f"{_HERE}.html:to_html", "one page with pictures, for a browser"),
-    Format("trec_eval", ".eval", f"{_HERE}.trec_eval:to_trec_eval", "trec_eval's lines, and the gate's after them"),
-    Format("junit", ".xml", f"{_HERE}.junit:to_junit", "JUnit XML, for CI"),
-)
+    Format("html", ".html", f"{_HERE}.html:to_html", "one page with pictures, for a browser", ("power",)),
+    Format(
+        "trec_eval", ".eval", f"{_HERE}.trec_eval:to_trec_eval", "trec_eval's lines, and the gate's after them",
+        ("floor", "power"),
+    ),
+    Format("junit", ".xml", f"{_HERE}.junit:to_junit", "JUnit XML, for CI", ("power",)),
+)  # fmt: skip
 ENDINGS = {known.ending: known.name for known in FORMATS}
+
+
+def formats_of(kind: str) -> tuple[str, ...]:
+    """The names of the built-in formats that have a form for a kind of report: gate, floor, compare, power."""
+    return tuple(known.name for known in FORMATS if kind not in known.lacks)
+
+
+def format_of(path: str | Path, known: Sequence[str], *, where: str | None = None, mend: str | None = None) -> str:
+    """The name of the format that the ending of a file stands for, among those known. A plugin's format is the ending
+    of its files. Raises OptionError."""
+    ending = Path(path).suffix.lower()
+    name = ENDINGS.get(ending, ending.removeprefix("."))
+    if name in known:
+        return name
+    ours = [of for of, name in ENDINGS.items() if name in known]
+    said = f"the ending {ending!r} stands for no format" if ending else "the file name has no ending to tell the format"
+    legal = ", ".join([*ours, *(f".{name}" for name in known if name not in ENDINGS.values())])
+    raise OptionError(said, where=where or str(path), legal=legal, mend=mend)
 
 
 def to_table(report: Mapping[str, Any]) -> str:
@@ -43,16 +65,6 @@ def to_table(report: Mapping[str, Any]) -> str:
     from falsify_adapters.report.render import render
 
     return render(report, width=WIDTH, color=False, ascii_only=False)
-
-
-def save(report: Mapping[str, Any], path: str | Path) -> None:
-    """Write the report in the format of the file's ending. Raises OptionError."""
-    path = Path(path)
-    name = ENDINGS.get(path.suffix.lower())
-    if name is None:
-        raise OptionError(f"no format has the ending {path.suffix!r}", where=str(path), legal=", ".join(ENDINGS))
-    module, _, function = next(known.target for known in FORMATS if known.name == name).partition(":")
-    write(path, getattr(import_module(module), function)(report))
 
 
 def save_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:

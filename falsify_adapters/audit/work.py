@@ -1,0 +1,122 @@
+"""Handing out files to processes or to a Dask cluster, through joblib, and keeping what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+from typing import Any
+
+from falsify_adapters.audit.find import Tree
+from falsify_adapters.audit.judge import Context, Row, judge
+from falsify_adapters.audit.sinks import Sink
+from falsify_adapters.errors import NotInstalledError, OptionError
+
+BATCH = 200  # files; a batch is what is handed out, written and resumed
+Progress = Callable[[str, int, int], None]
+Batch = tuple[int, Sequence[str], Sequence[bytes | str] | None]
+
+
+def work(
+    tree: Tree, context: Context, sink: Sink, *, jobs: int = 1, cluster: str | None = None, batch: int = BATCH,
+    say: Progress = lambda *_: None,
+) -> None:  # fmt: skip
+    """Judge every item of the tree that the sink does not hold yet, batch by batch. The batches follow from the items
+    alone, so that rows are the same however the work was done.
+
+    jobs: processes here; cluster: the address of a Dask scheduler instead. Raises NotInstalledError, OptionError.
+    """
+    done = sink.done()
+    total = -(-len(tree.items) // batch)
+    left = [n for n in range(total) if n not in done]
+    say("auditing", total - len(left), total)
+    for n, (number, rows) in enumerate(_answers(_batches(tree, batch, set(left)), tree, context, jobs, cluster), 1):
+        sink.put(number, rows)
+        say("auditing", total - len(left) + n, total)
+
+
+def _batches(tree: Tree, size: int, wanted: set[int]) -> Iterator[Batch]:
+    if not tree.archive:
+        for n in sorted(wanted):
+            yield n, tree.items[n * size : (n + 1) * size], None
+        return
+    # An archive is read once, from front to back, and its files are handed out with their bytes.
+    place = {item: n // size for n, item in enumerate(tree.items)}
+    missing = {n: len(tree.items[n * size : (n + 1) * size]) for n in wanted}
+    held: dict[int, dict[str, bytes | str]] = {n: {} for n in wanted}
+    for item, data in tree.stream():
+        n = place[item]
+        if n not in wanted:
+            continue
+        held[n][item] = data
+        if len(held[n]) == missing[n]:
+            files = dict(sorted(held.pop(n).items()))
+            yield n, list(files), list(files.values())
+
+
+def _answers(
+    batches: Iterable[Batch], tree: Tree, context: Context, jobs: int, cluster: str | None
+) -> Iterator[tuple[int, list[Row]]]:
+    if jobs == 1 and cluster is None:
+        for batch in batches:
+            yield _do(batch, tree, context)
+        return
+    try:
+        from joblib import Parallel, delayed
+    except ImportError as error:
+        raise NotInstalledError(
+            "working in several processes needs the package joblib", where="--jobs" if cluster is None else "--cluster",
+            mend="pip install 'falsify-adapters[audit]', or leave the option out.",
+        ) from error  # fmt: skip
+    small = Tree(tree.root, ())  # what a worker needs of it: 50,000 paths are not sent along with every batch
+    with _backend(cluster) as n_jobs:
+        parallel = Parallel(n_jobs=n_jobs or jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+        if cluster is None:
+            yield from parallel(delayed(_do)(batch, small, context) for batch in batches)
+            return
+        # Dask takes all that it is given at once: some batches at a time keep memory flat.
+        waiting = iter(batches)
+        while some := list(islice(waiting, 64)):
+            yield from parallel(delayed(_do)(batch, small, context) for batch in some)
+
+
+def _backend(cluster: str | None) -> AbstractContextManager[int | None]:
+    if cluster is None:
+        return nullcontext(None)
+    try:
+        import distributed
+    except ImportError as error:
+        raise NotInstalledError(
+            "a Dask cluster needs the package distributed", where="--cluster",
+            mend="pip install 'falsify-adapters[dask]'.",
+        ) from error  # fmt: skip
+    return _Cluster(cluster, distributed)
+
+
+class _Cluster:
+    """joblib's calls go to the scheduler at an address as long as this is open."""
+
+    def __init__(self, address: str, distributed: Any) -> None:
+        try:
+            self._client = distributed.Client(address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise OptionError(
+                f"no Dask scheduler answers at {address!r}: {error}", where="--cluster", legal="as in tcp://HOST:8786"
+            ) from None
+
+    def __enter__(self) -> int:
+        from joblib import parallel_config
+
+        self._config = parallel_config(backend="dask", client=self._client)
+        self._config.__enter__()
+        return -1
+
+    def __exit__(self, *error: Any) -> None:
+        self._config.__exit__(*error)
+        self._client.close()
+
+
+def _do(batch: Batch, tree: Tree, context: Context) -> tuple[int, list[Row]]:
+    number, items, files = batch
+    data = [tree.read(item) for item in items] if files is None else files
+    return number, [row for item, content in zip(items, data, strict=True) for row in judge(item, content, context)]
