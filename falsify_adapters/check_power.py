@@ -41,7 +41,7 @@ class PowerReport:
         raise KeyError(f"{measure!r} is none of {', '.join(row['measure'] for row in self.data['results'])}")
 
     def save(self, path: str | Path) -> None:
-        """Write the report in the format of the file's ending: .json, .txt (the table), .csv, .md, ... Raises OptionError."""
+        """Write the report in the format of the file's ending: .json, .txt, .csv, .md, ... Raises OptionError."""
         from falsify_adapters.save_report import save
 
         save(self.data, path)

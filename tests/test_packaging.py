@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "readers": BASE,
     "registry": BASE | {"hooks", "adapters", "readers", "report", "package"},
     "report": {"errors"},  # what renders sees a dict
-    "data": BASE | {"core", "report", "package"},  # report/data.py makes that dict
+    "save": {"registry", "report"},  # save_report.py
+    "data": BASE | {"core", "report", "save", "package"},  # report/data.py makes that dict
     "textfile": BASE,
     "remarks": BASE | {"core", "pool", "ranking"},
     "judging": BASE | {"core", "grading", "adapters", "hooks", "registry"},
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "check": BASE
     | STEPS
     | {"floor", "harness", "intake", "noise"}
-    | {"core", "hooks", "adapters", "registry", "data", "report", "package"},
+    | {"core", "hooks", "adapters", "registry", "data", "report", "save", "package"},
     "irm": BASE | {"check", "data", "pool", "readers", "registry"},
     "demo": BASE | {"check", "report"},
     "cli": BASE | {"report", "hooks", "registry", "check", "demo", "noise", "package"},

@@ -30,20 +30,20 @@ FORMATS = (
     Format("json", ".json", f"{_HERE}.plain:to_json", "everything, numbers unrounded"),
     Format("jsonl", ".jsonl", f"{_HERE}.delimited:to_jsonl", "JSON Lines, one result a line"),
     Format("csv", ".csv", f"{_HERE}.delimited:to_csv", "one result a line, for spreadsheets"),
-    Format("markdown", ".md", f"{_HERE}.markup_tables:to_markdown", "a table for GitHub and the like"),
-    Format("latex", ".tex", f"{_HERE}.markup_tables:to_latex", "a table for LaTeX with booktabs"),
+    Format("markdown", ".md", f"{_HERE}.markup_tables:to_markdown", "a table for GitHub and the like", ("audit",)),
+    Format("latex", ".tex", f"{_HERE}.markup_tables:to_latex", "a table for LaTeX with booktabs", ("audit",)),
     Format("html", ".html", f"{_HERE}.html:to_html", "one page with pictures, for a browser", ("power",)),
     Format(
         "trec_eval", ".eval", f"{_HERE}.trec_eval:to_trec_eval", "trec_eval's lines, and the gate's after them",
-        ("floor", "power"),
+        ("floor", "power", "audit"),
     ),
-    Format("junit", ".xml", f"{_HERE}.junit:to_junit", "JUnit XML, for CI", ("power",)),
+    Format("junit", ".xml", f"{_HERE}.junit:to_junit", "JUnit XML, for CI", ("power", "audit")),
 )  # fmt: skip
 ENDINGS = {known.ending: known.name for known in FORMATS}
 
 
 def formats_of(kind: str) -> tuple[str, ...]:
-    """The names of the built-in formats that have a form for a kind of report: gate, floor, compare, power."""
+    """The names of the built-in formats that have a form for a kind of report: gate, floor, compare, power, audit."""
     return tuple(known.name for known in FORMATS if kind not in known.lacks)
 
 

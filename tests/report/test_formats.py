@@ -18,13 +18,16 @@ from made_reports import cheat, good, report, small
 
 import falsify_adapters as fa
 from falsify_adapters.errors import OptionError
+from falsify_adapters.hookspecs import hookimpl
+from falsify_adapters.offers import Offer
 from falsify_adapters.registry import Registry
 from falsify_adapters.report.delimited import FORMULA, to_csv, to_jsonl
 from falsify_adapters.report.junit import to_junit
 from falsify_adapters.report.markup_tables import latex, markdown, to_latex, to_markdown
 from falsify_adapters.report.rows import rows
-from falsify_adapters.report.saving import FORMATS, save
+from falsify_adapters.report.saving import FORMATS, formats_of
 from falsify_adapters.report.trec_eval import to_trec_eval, trec_name
+from falsify_adapters.save_report import save
 
 GOLD = Path(__file__).parent / "gold"
 GATE = report(good(), cheat(), small())
@@ -240,9 +243,42 @@ def test_rows_of_queries_are_saved_by_their_ending(ending: str, tmp_path: Path) 
 
 def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
     made = fa.gate(QRELS, RUN, pool=1000, n_boot=100)
-    with pytest.raises(OptionError, match=r"no format has the ending '\.pdf'. Legal: \.txt, \.json"):
-        save(made.to_dict(), tmp_path / "x.pdf")
+    with pytest.raises(OptionError, match=r"the ending '\.pdf' stands for no format. Legal: \.txt, \.json"):
+        made.save(tmp_path / "x.pdf")
     with pytest.raises(OptionError, match=r"rows have no ending '\.txt'. Legal: \.csv, \.jsonl or \.parquet"):
         made.save_per_query(tmp_path / "x.txt")
     with pytest.raises(OptionError, match="cannot be written"):
         made.save_per_query(tmp_path / "none" / "x.parquet")
+    with pytest.raises(OptionError, match="cannot be written"):
+        made.save(tmp_path / "none" / "x.md")
+
+
+def test_every_report_is_saved_in_every_format_that_has_a_form_for_it_and_no_other(tmp_path: Path) -> None:
+    reports = {
+        "gate": fa.gate(QRELS, RUN, pool=1000, n_boot=100),
+        "floor": fa.floor(QRELS, pool=1000),
+        "power": fa.power(QRELS, "nDCG@10", pool=1000),
+    }
+    for kind, made in reports.items():
+        for known in FORMATS:
+            path = tmp_path / f"{kind}{known.ending}"
+            if known.name in formats_of(kind):
+                made.save(path)
+                assert path.read_text(encoding="utf-8").endswith("\n")
+            else:
+                with pytest.raises(OptionError, match=f"the ending '{known.ending}' stands for no format"):
+                    made.save(path)
+
+
+def test_a_plugins_format_saves_files_of_its_name(tmp_path: Path) -> None:
+    class Plugin:
+        @hookimpl
+        def formats(self) -> list[Offer]:
+            return [Offer("shout", lambda: lambda report: report["schema"].upper() + "\n", "the schema, loud")]
+
+    registry = Registry(outside=False)
+    registry.register(Plugin(), package="made")
+    save(GATE, tmp_path / "x.shout", registry)
+    assert (tmp_path / "x.shout").read_text() == "FALSIFY-ADAPTERS.GATE/1\n"
+    with pytest.raises(OptionError, match=r"\.xml, \.shout"):
+        save(GATE, tmp_path / "x.pdf", registry)
