@@ -48,7 +48,7 @@ class AuditReport:
 
     def save(self, path: str | Path) -> None:
         """Write the report in the format of the file's ending. Raises OptionError."""
-        from falsify_adapters.report.saving import save
+        from falsify_adapters.save_report import save
 
         save(self.to_dict(), path)
 
