@@ -9,8 +9,14 @@ qrels=$1
 shift
 worst=0
 for run in "$@"; do
-    # Exit status 1 is a FAIL, 3 an UNDER-NS, and no reason to stop.
-    lines=$($EVAL -m map -m ndcg_cut.10 "$qrels" "$run") || worst=$?
+    status=0
+    lines=$($EVAL -m map -m ndcg_cut.10 "$qrels" "$run") || status=$?
+    case $status in # 1 is a FAIL, 3 an UNDER-NS, and no reason to stop
+        0) ;;
+        1) worst=1 ;;
+        3) test "$worst" -eq 1 || worst=3 ;;
+        *) exit "$status" ;;
+    esac
     printf '%s\n' "$lines" | awk -F '\t' -v run="$run" '
         { gsub(/ +$/, "", $1); value[$1] = $3 }
         END {

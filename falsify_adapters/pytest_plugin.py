@@ -24,6 +24,7 @@ def falsify_gate() -> Callable[..., GateReport]:
         __tracebackhide__ = True
         from falsify_adapters import gate
 
+        _check_allowed(allow)
         report = gate(qrels, runs, measures, **options)
         fine = {"PASS", *((allow,) if isinstance(allow, str) else allow)}
         bad = [entry for entry in report if entry.verdict not in fine]
@@ -32,6 +33,13 @@ def falsify_gate() -> Callable[..., GateReport]:
         return report
 
     return check
+
+
+def _check_allowed(allow: Any) -> None:
+    """Fail the test for a word that is no verdict: it would allow nothing, and nobody would notice."""
+    for word in (allow,) if isinstance(allow, str) else allow:
+        if word not in ("UNDER-NS", "FAIL"):
+            pytest.fail(f"allow: {word!r} is no verdict that could be allowed. Legal: UNDER-NS, FAIL.", pytrace=False)
 
 
 @pytest.fixture(scope="session")

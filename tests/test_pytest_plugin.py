@@ -35,6 +35,10 @@ def test_few_allowed(falsify_gate):
     assert falsify_gate(few, GOOD, "RR@10", pool=1000, allow="UNDER-NS").verdict == "UNDER-NS"
 
 
+def test_typo(falsify_gate):
+    falsify_gate(QRELS, GOOD, "RR@10", pool=1000, allow="under-ns")
+
+
 def test_room(falsify_floor):
     falsify_floor(QRELS, "RR@10", pool=1000, score=0.5)
 
@@ -60,11 +64,12 @@ def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 def test_a_test_fails_with_the_reports_explanation(tmp_path: Path) -> None:
     (tmp_path / "test_made.py").write_text(TESTS)
     said = run(tmp_path, "-q")
-    assert "4 failed, 3 passed" in said.stdout, said.stdout + said.stderr
-    for name in ("test_cheat", "test_few", "test_no_room", "test_no_check"):
+    assert "5 failed, 3 passed" in said.stdout, said.stdout + said.stderr
+    for name in ("test_cheat", "test_few", "test_typo", "test_no_room", "test_no_check"):
         assert f"FAILED test_made.py::{name}" in said.stdout
     assert "the gate says FAIL" in said.stdout
     assert "Every query gets the same list" in said.stdout
+    assert "'under-ns' is no verdict that could be allowed. Legal: UNDER-NS, FAIL" in said.stdout
     assert "the gate says UNDER-NS" in said.stdout
     assert "the noise floor says FAIL" in said.stdout
     assert "the noise floor says NO CHECK" in said.stdout

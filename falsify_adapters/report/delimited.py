@@ -10,7 +10,7 @@ from typing import Any
 
 from falsify_adapters.report.rows import rows
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width
 
 
 def to_csv(report: Mapping[str, Any]) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from falsify_adapters.report.advice import next_steps
-from falsify_adapters.report.floor_advice import MADE
+from falsify_adapters.report.floor_text import checks
 from falsify_adapters.report.render import FLOOR, render
 from falsify_adapters.report.safe import number, visible
 
 
 def to_junit(report: Mapping[str, Any]) -> str:
     """FAIL is a failure with the report's explanation, UNDER-NS a skipped test with its reason: it is neither. The exit
-    status tells the two apart as well."""
+    status tells the two apart as well. A benchmark without any check is a skipped test too."""
     report = report.get("gate", report)  # a comparison holds the gate's report
     suites = ET.Element("testsuites", name="falsify-adapters")
     floor = report["schema"].startswith(FLOOR)
@@ -28,6 +28,8 @@ def to_junit(report: Mapping[str, Any]) -> str:
             suite.set(plural, str(sum(case.find(kind) is not None for case in cases)))
         suite.set("errors", "0")
         suite.extend(cases)
+    for total in ("tests", "failures", "skipped", "errors"):
+        suites.set(total, str(sum(int(str(suite.get(total))) for suite in suites)))
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
@@ -48,15 +50,17 @@ def _gate(report: Mapping[str, Any], result: Mapping[str, Any]) -> ET.Element:
 
 def _checks(report: Mapping[str, Any], result: Mapping[str, Any]) -> Sequence[ET.Element]:
     cases = []
-    for name in MADE:
-        if (check := result.get(name)) is None:
-            continue
+    for name, (_, steps) in checks(result, report["settings"]).items():
         case = ET.Element("testcase", classname=visible(result["measure"]), name=name)
-        if check["verdict"] != "pass":
-            message = f"{name} says {check['verdict']}"
-            ET.SubElement(case, "failure", type=check["verdict"], message=message).text = _whole(
-                {**report, "results": [result]}
-            )
+        verdict = result[name]["verdict"]
+        if verdict != "pass":
+            message = visible(" ".join([f"{name} says {verdict}.", *steps]))
+            failure = ET.SubElement(case, "failure", type=verdict, message=message)
+            failure.text = _whole({**report, "results": [result]})
+        cases.append(case)
+    if not cases:
+        case = ET.Element("testcase", classname=visible(result["measure"]), name="floor")
+        ET.SubElement(case, "skipped", message=f"No check was asked for; the floor is {number(result['expected'])}.")
         cases.append(case)
     return cases
 

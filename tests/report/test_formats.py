@@ -47,6 +47,8 @@ ATTACKS = [
     "\u202e",
     "%",
     "a\nb",
+    "\uff1d1+1",
+    "\uffff\x0b",
 ]
 
 
@@ -177,6 +179,16 @@ def test_junit_counts_failures_and_skips() -> None:
         if row[name] is not None and row[name]["verdict"] != "pass"
     }
     assert bad == expected
+    messages = [str(failure.get("message")) for failure in floor.iter("failure")]
+    assert messages[0].startswith("check1 says above. The unit is wrong: N = 1052 counts chunks")
+    assert (floor.get("tests"), floor.get("failures"), floor.get("skipped")) == ("5", "2", "0")
+
+
+def test_junit_skips_a_floor_without_checks() -> None:
+    suites = ET.fromstring(to_junit(fa.floor(QRELS, "RR@10", pool=1000).to_dict()))
+    (case,) = suites.iter("testcase")
+    (skipped,) = case
+    assert (skipped.tag, skipped.get("message")) == ("skipped", "No check was asked for; the floor is 0.0029.")
 
 
 def test_trec_evals_lines_have_three_columns() -> None:
