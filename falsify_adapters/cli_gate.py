@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     "--per-query", metavar="FILE", help="Also write one row per run, measure and query: .csv, .jsonl, .parquet."
 )
 @click.option("-q", "each", is_flag=True, help="With trec_eval, json and jsonl: the values of every query too.")
+@click.option(
+    "-c", "complete", is_flag=True, help="As in trec_eval: mean over all queries of QRELS, as is the default."
+)
 @click.option("--jobs", metavar="N", type=AtLeast(1), default=1, help="Processes to use.")
 @click.option("--verbose", is_flag=True, help="Show every row in full, also of many that pass.")
 @quiet_options
@@ -74,6 +77,7 @@ def gate(
     outputs: tuple[str, ...],
     per_query: str | None,
     each: bool,
+    complete: bool,
     backend: str | None,
     verbose: bool,
     no_progress: bool,
@@ -90,6 +94,10 @@ def gate(
     """
     inputs = (qrels, *runs)
     check_inputs(inputs, "QRELS and RUN")
+    if complete and settings["queries"] == "both":
+        raise OptionError(
+            "-c counts queries that the run lacks, and --queries both leaves them out", legal="one of them"
+        )
     forms = [output_format(chosen, output, registry.names("formats")) for output in outputs or (None,)]
     writers = [registry.resolve("formats", form) for form in forms]
     form, write = forms[0], writers[0]

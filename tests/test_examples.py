@@ -101,6 +101,15 @@ def test_one_word_adds_the_gate_to_a_trec_eval_script(shared: Path) -> None:
     assert done.returncode == 1
 
 
+def test_the_scripts_exit_status_is_the_worst_of_its_runs(tmp_path: Path) -> None:
+    (tmp_path / "eval").write_text("#!/bin/sh\nfor last; do :; done\nprintf 'map\\tall\\t0.1\\n'\nexit $last\n")
+    (tmp_path / "eval").chmod(0o755)
+    for runs, status in ((["0"], 0), (["1", "3", "0"], 1), (["3", "0"], 3), (["3", "1"], 1), (["0", "2", "1"], 2)):
+        command = ["sh", str(EXAMPLES / "trec_eval_gate.sh"), "qrels", *runs]
+        env = {**os.environ, "EVAL": str(tmp_path / "eval")}
+        assert subprocess.run(command, env=env, capture_output=True, timeout=60).returncode == status
+
+
 def test_the_action_gates_and_writes_a_summary(tmp_path: Path) -> None:
     text = (EXAMPLES / "github-actions" / "gate.yml").read_text(encoding="utf-8")
     step = yaml.safe_load(text)["jobs"]["gate"]

@@ -40,9 +40,9 @@ def test_the_official_set_differs_by_added_lines_alone(shared: Path, capsys: pyt
     ("name", "args"),
     [
         ("out.test.aq", ["qrels.test", "results.test"]),
-        ("out.test.aql", ["qrels.rel_level", "results.test", "-l", "2"]),
+        ("out.test.aql", ["qrels.rel_level", "results.test", "-l2"]),
         ("out.test.aqc", ["qrels.test", "results.trunc"]),
-        ("out.test.aqcM", ["qrels.test", "results.trunc", "-M", "100"]),
+        ("out.test.aqcM", ["qrels.test", "results.trunc", "-c", "-M100"]),
     ],
 )
 def test_every_line_of_each_query(shared: Path, capsys: pytest.CaptureFixture[str], name: str, args: list[str]) -> None:
@@ -109,3 +109,10 @@ def test_runs_without_names_are_blocks_of_their_own() -> None:
     lines = to_trec_eval(made.to_dict()).splitlines()
     assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
     assert [line.split()[0] for line in lines[:3]] == ["map", "ndcg_cut_10", "gate_map"]
+
+
+def test_complete_is_not_both(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = shared / "data" / "trec_eval"
+    files = [str(data / "qrels.test"), str(data / "results.trunc")]
+    assert cli.run(["gate", *files, "-c", "--queries", "both"]) == 2
+    assert "-c counts queries that the run lacks, and --queries both leaves them out" in capsys.readouterr().err

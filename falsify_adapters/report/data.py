@@ -13,7 +13,7 @@ from falsify_adapters import __version__
 from falsify_adapters.core.case import GateResult, NullResult
 from falsify_adapters.measures import Measure, parse
 from falsify_adapters.model import Codes, Flag, Floats, Ints
-from falsify_adapters.report.rows import query_rows, rows
+from falsify_adapters.report.rows import frame, query_rows, rows
 
 SCHEMA = "falsify-adapters.gate/1"
 LEAST = 1e-5  # what a geometric mean takes for 0, as trec_eval's gm_map (MIN_GEO_MEAN)
@@ -196,11 +196,7 @@ class GateReport:
     def to_frame(self, *, per_query: bool = False, pandas: bool = False) -> Any:
         """One row per run and measure: scores, per null its mean, gap, printed interval, p and verdict, flags; or
         `per_query`, one row per run, measure and query. A polars frame, or a pandas frame."""
-        import polars as pl
-
-        made = query_rows(self.to_dict(per_query=True)) if per_query else rows(self.to_dict())
-        frame = pl.DataFrame(made, infer_schema_length=None)
-        return frame.to_pandas() if pandas else frame
+        return frame(query_rows(self.to_dict(per_query=True)) if per_query else rows(self.to_dict()), pandas=pandas)
 
     def plot(self) -> Any:
         """The pictures of all results, one below the other, as a matplotlib figure (extra `plot`)."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from falsify_adapters.report.floor_advice import overall
-from falsify_adapters.report.rows import rows
+from falsify_adapters.report.rows import frame, rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,10 +43,7 @@ class FloorReport:
 
     def to_frame(self, *, pandas: bool = False) -> Any:
         """One row per measure: the floor and what each check found. A polars frame, or a pandas frame."""
-        import polars as pl
-
-        frame = pl.DataFrame(rows(self.data), infer_schema_length=None)
-        return frame.to_pandas() if pandas else frame
+        return frame(rows(self.data), pandas=pandas)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, numbers unrounded."""

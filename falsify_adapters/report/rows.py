@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from falsify_adapters.errors import NotInstalledError
+
 Rows = list[dict[str, Any]]
 
 
@@ -18,6 +20,22 @@ def rows(report: Mapping[str, Any]) -> Rows:
     made = [_FLAT[kind](result) for result in report["results"]]
     columns = dict.fromkeys(key for row in made for key in row)
     return [{key: row.get(key) for key in columns} for row in made]
+
+
+def frame(lines: Rows, *, pandas: bool) -> Any:
+    """Rows as a polars frame, or a pandas frame. Raises NotInstalledError without what pandas frames need."""
+    import polars as pl
+
+    made = pl.DataFrame(lines, infer_schema_length=None)
+    if not pandas:
+        return made
+    try:
+        return made.to_pandas()
+    except ImportError as error:
+        mend = "pip install pandas pyarrow, or take the polars frame."
+        raise NotInstalledError(
+            f"a pandas frame needs {error.name}", where="to_frame(pandas=True)", mend=mend
+        ) from error
 
 
 def query_rows(report: Mapping[str, Any]) -> Rows:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -17,7 +18,7 @@ import pytest
 from made_reports import cheat, good, report, small
 
 import falsify_adapters as fa
-from falsify_adapters.errors import OptionError
+from falsify_adapters.errors import NotInstalledError, OptionError
 from falsify_adapters.hookspecs import hookimpl
 from falsify_adapters.offers import Offer
 from falsify_adapters.registry import Registry
@@ -232,6 +233,13 @@ def test_frames_hold_the_rows() -> None:
     assert floor["measure"].to_list() == ["RR@10", "P@5"]
     assert floor["check1"].to_list() == ["pass", None]
     assert fa.floor(QRELS, "RR@10", pool=1000).to_frame(pandas=True).shape[0] == 1
+
+
+def test_a_pandas_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(NotInstalledError, match=r"a pandas frame needs (pandas|pyarrow).*pip install pandas pyarrow"):
+        fa.floor(QRELS, "RR@10", pool=1000).to_frame(pandas=True)
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda f: f.name)
