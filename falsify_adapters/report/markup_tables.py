@@ -57,8 +57,12 @@ def to_latex(report: Mapping[str, Any]) -> str:
 
 
 def markdown(text: str) -> str:
-    """Text that shows as itself: nothing in it is markup, a link, HTML or the end of a cell."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&@])", r"\\\1", visible(text)).replace("://", ":\\//")
+    """Text that shows as itself: nothing in it is markup, HTML, the end of a cell, or what GitHub makes of bare text
+    (links, :emoji:, formulas)."""
+    escaped = re.sub(r"([\\`*_{}\[\]<>()#+!|~&@$])", r"\\\1", visible(text)).replace("://", ":\\//")
+    return re.sub(
+        r"(?<=www)\.|:(?=[\w\\+-]+:)", r"\\\g<0>", escaped
+    )  # links and :emoji: that GitHub makes of bare text
 
 
 def latex(text: str) -> str:

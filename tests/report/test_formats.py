@@ -125,11 +125,12 @@ def _is_number(cell: str) -> bool:
 
 def test_markdown_and_latex_leave_nothing_that_is_markup() -> None:
     every = "".join(map(chr, range(32, 127)))
-    assert re.sub(r"\\([\\`*_{}\[\]<>()#+!|~&@])", "", markdown(every)).isascii()
-    assert not re.search(r"(?<!\\)[`*_<>|\[\]&]", markdown(every))
+    assert re.sub(r"\\([\\`*_{}\[\]<>()#+!|~&@$])", "", markdown(every)).isascii()
+    assert not re.search(r"(?<!\\)[`*_<>|\[\]&$]", markdown(every))
     assert not re.search(r"(?<!\\)[$&#%_]", latex(every))
     assert not re.search(r"[~^<>\"]", re.sub(r"\\text[a-z]+\{\}", "", latex(every)))
     assert markdown("see https://x.y") == "see https:\\//x.y"
+    assert markdown("www.x.y :tada: $x$ a: b") == "www\\.x.y \\:tada: \\$x\\$ a: b"
 
 
 def test_latex_is_a_table_of_booktabs() -> None:
