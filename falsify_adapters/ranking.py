@@ -229,7 +229,8 @@ def _drop_self(table: Table, run: Run, coded: Coded) -> tuple[Table, list[Flag]]
             "--drop-self would drop documents that are judged relevant for the query of the same id: "
             + some([judgments.queries[i] for i in hit]),
             where=run.source.path,
-            mend="Query ids and document ids only look alike here: leave --drop-self out.",
+            mend="Query ids and document ids only look alike here: leave --drop-self out (audit beir: give "
+            "--keep-identical-ids).",
         )
     if own.all():
         fault = "--drop-self leaves no document: each has the id of its own query"

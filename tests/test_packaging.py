@@ -52,10 +52,11 @@ MAY_IMPORT = {
     | {"floor", "harness", "intake", "noise"}
     | {"core", "hooks", "adapters", "registry", "data", "report", "save", "package"},
     "irm": BASE | {"check", "data", "pool", "readers", "registry"},
+    "audit": BASE | {"core", "check", "data", "hooks", "registry", "save", "package"},
     "demo": BASE | {"check", "report"},
-    "cli": BASE | {"report", "hooks", "registry", "check", "demo", "noise", "package"},
+    "cli": BASE | {"audit", "report", "hooks", "registry", "check", "demo", "noise", "package"},
     "pytest": {"data", "package"},  # pytest_plugin.py
-    "package": {"errors", "measures", "model", "check", "data", "noise", "registry"},
+    "package": {"audit", "errors", "measures", "model", "check", "data", "noise", "registry"},
 }
 # The root holds the version, and its public names are loaded on demand: it is no step back for those who read it.
 ON_DEMAND = {"package"}

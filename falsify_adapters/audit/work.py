@@ -98,7 +98,7 @@ class _Cluster:
 
     def __init__(self, address: str, distributed: Any) -> None:
         try:
-            self._client = distributed.Client(address, timeout="10s", set_as_default=False)
+            self._client = distributed.Client(address, timeout="5s", set_as_default=False)
         except (OSError, ValueError) as error:
             raise OptionError(
                 f"no Dask scheduler answers at {address!r}: {error}", where="--cluster", legal="as in tcp://HOST:8786"

@@ -84,7 +84,7 @@ def _strips(report: Mapping[str, Any]) -> Markup | None:
     tasks = [task for task in report["tasks"][::-1] if task["systems"] > 1 and task["room"] is not None]
     if not tasks:
         return None
-    blocks = []
+    blocks: list[Markup] = []
     for task in tasks[:STRIPS]:
         rows = by_task[task["task"], task["split"], task["subset"], task["measure"]]
         blocks.append(_strip(task, rows, len(blocks)))
