@@ -16,10 +16,13 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from falsify_adapters.errors import OptionError
-from falsify_adapters.report.saving import format_of
+from falsify_adapters.report.saving import fitting, format_of
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from falsify_adapters.offers import Format
+    from falsify_adapters.registry import Registry
 
 PROGRAM = "falsify-adapters"
 
@@ -43,6 +46,16 @@ def output_format(chosen: str | None, path: str | None, known: Sequence[str]) ->
     if path is None or path == "-":
         return "table"
     return format_of(path, known, where=f"-o {path}", mend="Or name the format with --format.")
+
+
+def writer_of(registry: Registry, kind: str, chosen: str | None, path: str | None) -> tuple[str, Format]:
+    """The format of a kind of report, by its name or by the file's ending, and what writes it. Raises OptionError."""
+    known = fitting(kind, registry.names("formats"))
+    form = output_format(chosen, path, known)
+    write = registry.resolve("formats", form)
+    if form not in known:
+        raise OptionError(f"{form} has no form for the report of {kind}", where="--format", legal=", ".join(known))
+    return form, write
 
 
 def check_output(path: str | None, inputs: Iterable[str]) -> None:

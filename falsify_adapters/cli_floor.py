@@ -16,9 +16,9 @@ from falsify_adapters.cli_common import (
     complain,
     emit,
     emit_table,
-    output_format,
     progress_on,
     write_file,
+    writer_of,
 )
 from falsify_adapters.cli_options import (
     AtLeast,
@@ -37,8 +37,6 @@ from falsify_adapters.report.saving import formats_of
 
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
-
-FORMATS = formats_of("floor")
 
 
 @click.command(context_settings={"show_default": True})
@@ -79,8 +77,8 @@ FORMATS = formats_of("floor")
 @reading_options
 @seed_option
 @click.option(
-    "--format", "chosen", type=click.Choice(FORMATS), default=None, show_default="table, or by FILE's ending",
-    help="Format of the report.",
+    "--format", "chosen", metavar="F", default=None, show_default="table, or by FILE's ending",
+    help=f"Format of the report: {', '.join(formats_of('floor'))}, or one of a plugin.",
 )  # fmt: skip
 @output_option
 @quiet_options
@@ -132,9 +130,8 @@ def floor(
         )
     inputs = tuple(path for path in (qrels, *noise, run) if path is not None)
     check_inputs(inputs, "QRELS, --noise and --run")
-    form = output_format(chosen, output, FORMATS)
+    form, write = writer_of(registry, "floor", chosen, output)
     check_output(output, inputs)
-    write = registry.resolve("formats", form)
 
     from falsify_adapters.check_floor import floor as compute
 

@@ -12,16 +12,14 @@ from falsify_adapters.cli_common import (
     complain,
     emit,
     emit_table,
-    output_format,
     write_file,
+    writer_of,
 )
 from falsify_adapters.cli_options import AtLeast, FromTo, Within, measure_option, output_option
 from falsify_adapters.report.saving import formats_of
 
 if TYPE_CHECKING:
     from falsify_adapters.registry import Registry
-
-FORMATS = formats_of("power")
 
 
 @click.command(context_settings={"show_default": True})
@@ -41,7 +39,10 @@ FORMATS = formats_of("power")
 @click.option("-l", "--level", "rel", metavar="N", type=AtLeast(1), default=1, help="Lowest grade that is relevant.")
 @click.option("--queries-file", metavar="FILE", help="Use only the queries in FILE, one id a line.")
 @click.option("--input-format", metavar="NAME", help="Reader of the qrels, where their first lines mislead.")
-@click.option("--format", "chosen", type=click.Choice(FORMATS), default=None, help="Format of the report.")
+@click.option(
+    "--format", "chosen", metavar="F", default=None, show_default="table, or by FILE's ending",
+    help=f"Format of the report: {', '.join(formats_of('power'))}, or one of a plugin.",
+)  # fmt: skip
 @output_option
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 @click.pass_obj
@@ -62,9 +63,8 @@ def power(
       falsify-adapters power QRELS --pool 528155 -m nDCG@10 --gap 0.1
     """
     check_inputs((qrels,), "QRELS")
-    form = output_format(chosen, output, FORMATS)
+    form, write = writer_of(registry, "power", chosen, output)
     check_output(output, (qrels,))
-    write = registry.resolve("formats", form)
 
     from falsify_adapters.check_power import power as compute
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from falsify_adapters.registry import Registry
-from falsify_adapters.report.saving import FORMATS, format_of, formats_of, write
+from falsify_adapters.report.saving import fitting, format_of, write
 
 
 def save(report: Mapping[str, Any], path: str | Path, registry: Registry | None = None) -> None:
@@ -15,6 +15,5 @@ def save(report: Mapping[str, Any], path: str | Path, registry: Registry | None 
     where the file cannot be written."""
     registry = registry or Registry()
     kind = report["schema"].removeprefix("falsify-adapters.").partition("/")[0]
-    ours, fitting = {known.name for known in FORMATS}, formats_of(kind)
-    known = [name for name in registry.names("formats") if name in fitting or name not in ours]
-    write(Path(path), str(registry.resolve("formats", format_of(path, known))(report)))
+    name = format_of(path, fitting(kind, registry.names("formats")))
+    write(Path(path), str(registry.resolve("formats", name)(report)))

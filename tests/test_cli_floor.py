@@ -137,7 +137,11 @@ def test_options_are_handed_on(library: Library) -> None:
         (["--min-headroom", "1.5"], "'--min-headroom': 1.5 is out of range. Legal: a number from 0 to 1"),
         (["--check-alpha", "0"], "'--check-alpha': 0 is out of range"),
         (["--noise", "-", "--run", "-"], "standard input (-) can be read only once. Legal: one - among QRELS, --noise"),
-        (["--format", "trec_eval"], "'trec_eval' is not one of"),
+        (
+            ["--format", "trec_eval"],
+            "--format: trec_eval has no form for the report of floor. Legal: table, json",
+        ),
+        (["--format", "pdf"], "there is no output format 'pdf'. Legal: csv, html"),
         (["-o", "x.pdf"], "the ending '.pdf' stands for no format. Legal: .txt, .json"),
     ],
 )

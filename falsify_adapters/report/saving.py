@@ -47,6 +47,12 @@ def formats_of(kind: str) -> tuple[str, ...]:
     return tuple(known.name for known in FORMATS if kind not in known.lacks)
 
 
+def fitting(kind: str, names: Sequence[str]) -> list[str]:
+    """Those of the named formats that have a form for a kind of report; a plugin's is taken to have one for any."""
+    ours, fit = {known.name for known in FORMATS}, formats_of(kind)
+    return [*(name for name in fit if name in names), *(name for name in names if name not in ours)]
+
+
 def format_of(path: str | Path, known: Sequence[str], *, where: str | None = None, mend: str | None = None) -> str:
     """The name of the format that the ending of a file stands for, among those known. A plugin's format is the ending
     of its files. Raises OptionError."""

@@ -18,6 +18,7 @@ import pytest
 from made_reports import cheat, good, report, small
 
 import falsify_adapters as fa
+from falsify_adapters.cli_common import writer_of
 from falsify_adapters.errors import NotInstalledError, OptionError
 from falsify_adapters.hookspecs import hookimpl
 from falsify_adapters.offers import Offer
@@ -301,5 +302,7 @@ def test_a_plugins_format_saves_files_of_its_name(tmp_path: Path) -> None:
     registry.register(Plugin(), package="made")
     save(GATE, tmp_path / "x.shout", registry)
     assert (tmp_path / "x.shout").read_text() == "FALSIFY-ADAPTERS.GATE/1\n"
+    assert writer_of(registry, "floor", "shout", None)[1](FLOOR) == "FALSIFY-ADAPTERS.FLOOR/1\n"
+    assert writer_of(registry, "floor", None, "x.shout")[0] == "shout"
     with pytest.raises(OptionError, match=r"\.xml, \.shout"):
         save(GATE, tmp_path / "x.pdf", registry)
