@@ -161,7 +161,7 @@ def test_a_pool_that_is_no_number_is_handed_on_as_text(gate: Gate, pool: str) ->
         (["gate", "q", "r", "--bogus"], "No such option"),
         (
             ["gat", "q", "r"],
-            "there is no command 'gat'. Legal: compare, demo, floor, gate, measures, noise, plugins, power. Did "
+            "there is no command 'gat'. Legal: audit, compare, demo, floor, gate, measures, noise, plugins, power. Did "
             "you mean 'gate'?",
         ),
         (["measures", "no-such-measure"], "'no-such-measure' is no known measure"),
@@ -424,7 +424,7 @@ def test_plugins_lists_what_was_found(capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.run(["plugins"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"falsify-adapters {__version__} (plugin builtins")
-    assert "commands: compare, demo, floor, gate, measures, noise, plugins, power" in out
+    assert "commands: audit, compare, demo, floor, gate, measures, noise, plugins, power" in out
     assert cli.run(["plugins", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "falsify-adapters.plugins/1"
 
