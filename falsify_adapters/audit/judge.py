@@ -93,13 +93,15 @@ def _judged(item: str, where: Named, record: Record, asked: str, context: Contex
     if not names:
         return row, None, None
     row["score"] = record.values[names[0]]
-    measures = list(dict.fromkeys(found for name in names if (found := measure_of(name)) is not None))
+    known = context.statistics.of(where.task, record.split, record.subset)
+    facts = None if known is None else known.facts
+    found = [measure for name in names if (measure := measure_of(name)) is not None]
+    measures = list(dict.fromkeys(_seen_whole(measure, facts) for measure in found))
     if len(measures) == 1:
         row["measure"] = str(measures[0])
     if not 0.0 <= row["score"] <= 1.0:
         row["why"] = f"the score {row['score']:g} lies outside 0 to 1"
         return row, None, None
-    known = context.statistics.of(where.task, record.split, record.subset)
     return row, *_floor(row, measures, known, (where.task, record.split, record.subset), context)
 
 
@@ -145,9 +147,15 @@ def _one_floor(
     return bound, None if bound is None else "statistics"
 
 
+def _seen_whole(measure: Measure, facts: Facts | None) -> Measure:
+    """Without its cutoff where no list is longer: map and map_at_1000 are one measure on candidate lists."""
+    beyond = facts is not None and measure.cutoff is not None and measure.cutoff >= facts.size.most
+    return replace(measure, cutoff=None) if beyond and measure.family in ("AP", "RR", "nDCG") else measure
+
+
 def _uncut(measure: Measure, facts: Facts) -> list[Measure]:
     """Other cutoffs that give the same values, because no list is longer than either."""
-    cutoffs = [k for k in (None, 1000, 100) if k is None or k >= facts.size.most]
+    cutoffs = [k for k in (1000, 100, 20, 10, None) if k is None or k >= facts.size.most]
     if measure.family not in ("AP", "RR", "nDCG") or (measure.cutoff or facts.size.most) < facts.size.most:
         return []
     return [replace(measure, cutoff=k) for k in cutoffs if k != measure.cutoff]

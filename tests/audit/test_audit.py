@@ -60,7 +60,7 @@ def test_findings_follow_from_the_floor(score: float, finding: str) -> None:
     assert row["floor_source"] == "statistics"
     assert row["why"] == ""
     assert row["headroom_used"] == pytest.approx((score - FLOOR) / (1 - FLOOR))
-    assert (row["model"], row["revision"], row["measure"]) == ("org/m", "rev", "AP@1000")
+    assert (row["model"], row["revision"], row["measure"]) == ("org/m", "rev", "AP")
 
 
 @pytest.mark.parametrize(
