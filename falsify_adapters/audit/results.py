@@ -107,7 +107,9 @@ def _record(split: str, subset: str, entry: Mapping[str, Any]) -> Record:
     values: dict[str, float] = {}
     odd: dict[str, str] = {}
     for key, value in entry.items():
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if type(value) is float and -1e300 < value < 1e300:  # nearly all of them
+            values[key] = value
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
             # A whole number may be too long for a double.
             number = float(value) if abs(value) <= 1e300 else math.inf if value == value else math.nan
             if math.isfinite(number):

@@ -6,9 +6,10 @@ written through to the disk batch by batch, and what a stop cut off is dropped w
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,17 +20,38 @@ MANIFEST = "manifest.json"
 
 
 class Sink(Protocol):
-    """Takes batches, numbered from 0, in any order."""
+    """Takes batches, numbered from 0, in any order. pack: from number and rows to what `put` takes, called where the
+    rows are made, so that a worker does that part too."""
+
+    @property
+    def pack(self) -> Callable[[int, Sequence[Row]], Any]: ...
 
     def done(self) -> set[int]:
         """The batches that are there already."""
 
-    def put(self, batch: int, rows: Sequence[Row]) -> None:
-        """Keep the rows of a batch. When this returns, they are safe."""
+    def put(self, batch: int, packed: Any) -> None:
+        """Keep a batch. When this returns, it is safe."""
+
+
+def _as_they_are(_batch: int, rows: Sequence[Row]) -> Sequence[Row]:
+    return rows
+
+
+def _parquet(_batch: int, rows: Sequence[Row]) -> bytes:
+    out = io.BytesIO()
+    frame(rows).write_parquet(out, statistics=False)
+    return out.getvalue()
+
+
+def _lines(batch: int, rows: Sequence[Row]) -> bytes:
+    marked = ({**row, "batch": batch, "last": n == len(rows)} for n, row in enumerate(rows, 1))
+    return "".join(json.dumps(line, allow_nan=False) + "\n" for line in marked).encode()
 
 
 class Memory:
     """Rows in memory, by batch."""
+
+    pack = staticmethod(_as_they_are)
 
     def __init__(self) -> None:
         self.batches: dict[int, list[Row]] = {}
@@ -37,8 +59,8 @@ class Memory:
     def done(self) -> set[int]:
         return set()
 
-    def put(self, batch: int, rows: Sequence[Row]) -> None:
-        self.batches[batch] = list(rows)
+    def put(self, batch: int, packed: Sequence[Row]) -> None:
+        self.batches[batch] = list(packed)
 
     def rows(self) -> list[Row]:
         """All rows in the order of the batches."""
@@ -47,6 +69,8 @@ class Memory:
 
 class Parts:
     """A folder of part-00000.parquet and so on, one a batch, and a manifest that says what was asked."""
+
+    pack = staticmethod(_parquet)
 
     def __init__(self, folder: str, plan: Mapping[str, Any], *, resume: bool) -> None:
         self.folder = Path(folder)
@@ -66,9 +90,9 @@ class Parts:
     def done(self) -> set[int]:
         return {int(path.stem.removeprefix("part-")) for path in self.folder.glob("part-*.parquet")}
 
-    def put(self, batch: int, rows: Sequence[Row]) -> None:
+    def put(self, batch: int, packed: bytes) -> None:
         beside = self.folder / f".part-{batch:05d}"
-        frame(rows).write_parquet(beside, statistics=False)
+        beside.write_bytes(packed)
         _to_disk(beside)
         beside.replace(self.folder / f"part-{batch:05d}.parquet")
 
@@ -82,6 +106,8 @@ class Parts:
 
 class Lines:
     """A file of JSON Lines, one row a line with the number of its batch, and beside it FILE.manifest.json."""
+
+    pack = staticmethod(_lines)
 
     def __init__(self, path: str, plan: Mapping[str, Any], *, resume: bool) -> None:
         self.path = Path(path)
@@ -117,10 +143,9 @@ class Lines:
     def done(self) -> set[int]:
         return self._done
 
-    def put(self, batch: int, rows: Sequence[Row]) -> None:
-        lines = [{**row, "batch": batch, "last": n == len(rows)} for n, row in enumerate(rows, 1)]
+    def put(self, batch: int, packed: bytes) -> None:  # noqa: ARG002 - the number stands in the lines
         with self.path.open("ab") as file:
-            file.write("".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode())
+            file.write(packed)
             file.flush()
             os.fsync(file.fileno())
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -30,8 +33,9 @@ def work(
     total = -(-len(tree.items) // batch)
     left = [n for n in range(total) if n not in done]
     say("auditing", total - len(left), total)
-    for n, (number, rows) in enumerate(_answers(_batches(tree, batch, set(left)), tree, context, jobs, cluster), 1):
-        sink.put(number, rows)
+    task = _Task(pickle.dumps((tree.root, context)), sink.pack)
+    for n, (number, packed) in enumerate(_answers(_batches(tree, batch, set(left)), task, jobs, cluster), 1):
+        sink.put(number, packed)
         say("auditing", total - len(left) + n, total)
 
 
@@ -54,12 +58,9 @@ def _batches(tree: Tree, size: int, wanted: set[int]) -> Iterator[Batch]:
             yield n, list(files), list(files.values())
 
 
-def _answers(
-    batches: Iterable[Batch], tree: Tree, context: Context, jobs: int, cluster: str | None
-) -> Iterator[tuple[int, list[Row]]]:
+def _answers(batches: Iterable[Batch], task: _Task, jobs: int, cluster: str | None) -> Iterator[tuple[int, Any]]:
     if jobs == 1 and cluster is None:
-        for batch in batches:
-            yield _do(batch, tree, context)
+        yield from map(task, batches)
         return
     try:
         from joblib import Parallel, delayed
@@ -68,16 +69,15 @@ def _answers(
             "working in several processes needs the package joblib", where="--jobs" if cluster is None else "--cluster",
             mend="pip install 'falsify-adapters[audit]', or leave the option out.",
         ) from error  # fmt: skip
-    small = Tree(tree.root, ())  # what a worker needs of it: 50,000 paths are not sent along with every batch
     with _backend(cluster) as n_jobs:
         parallel = Parallel(n_jobs=n_jobs or jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         if cluster is None:
-            yield from parallel(delayed(_do)(batch, small, context) for batch in batches)
+            yield from parallel(delayed(task)(batch) for batch in batches)
             return
         # Dask takes all that it is given at once: some batches at a time keep memory flat.
         waiting = iter(batches)
         while some := list(islice(waiting, 64)):
-            yield from parallel(delayed(_do)(batch, small, context) for batch in some)
+            yield from parallel(delayed(task)(batch) for batch in some)
 
 
 def _backend(cluster: str | None) -> AbstractContextManager[int | None]:
@@ -116,7 +116,23 @@ class _Cluster:
         self._client.close()
 
 
-def _do(batch: Batch, tree: Tree, context: Context) -> tuple[int, list[Row]]:
-    number, items, files = batch
-    data = [tree.read(item) for item in items] if files is None else files
-    return number, [row for item, content in zip(items, data, strict=True) for row in judge(item, content, context)]
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is done to a batch. common: root and context, pickled once, and unpickled once in each process."""
+
+    common: bytes
+    pack: Callable[[int, Sequence[Row]], Any]
+
+    def __call__(self, batch: Batch) -> tuple[int, Any]:
+        number, items, files = batch
+        root, context = _unpacked(self.common)
+        tree = Tree(root, ())
+        data = [tree.read(item) for item in items] if files is None else files
+        rows = [row for item, content in zip(items, data, strict=True) for row in judge(item, content, context)]
+        return number, self.pack(number, rows)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(common: bytes) -> tuple[str, Context]:
+    found: tuple[str, Context] = pickle.loads(common)
+    return found
