@@ -14,7 +14,7 @@ from falsify_adapters.core.case import Settings
 from falsify_adapters.core.cross import own_hits
 from falsify_adapters.core.findings import gold_counts
 from falsify_adapters.errors import OptionError
-from falsify_adapters.intake import Intake, Progress, RunFacts, take_in, units_of
+from falsify_adapters.intake import Intake, Progress, RunFacts, clusters_of, take_in, units_of
 from falsify_adapters.measures import Measure, MeasureLike, parse_many
 from falsify_adapters.model import Flag
 from falsify_adapters.pool import Entrant, PoolSpec
@@ -43,6 +43,7 @@ def gate(
     max_docs: int | None = None,
     duplicates: str = "error",
     drop_self: bool = False,
+    clusters: str | None = None,
     tau: float = 0.05,
     alpha: float = 0.05,
     n_boot: int = 1000,
@@ -65,7 +66,8 @@ def gate(
     qrels, runs: anything that `readers` reads; runs: one, or a list of them. measures: one or several, in any
     spelling. extra_nulls: nulls of plugins, by name, that have to be beaten too. input_format: the reader of qrels and
     runs, by name; None: told by what the files hold. units: a mapping from chunks to documents, in place of the unit
-    options. Options as on the command line. Raises FalsifyError, whose message names file, line and cure.
+    options. clusters: a file of query and cluster, where queries are not independent: intervals resample clusters.
+    Options as on the command line. Raises FalsifyError, whose message names file, line and cure.
     """
     check_options(
         ties=ties, queries=queries, duplicates=duplicates, null_d=null_d, tau=tau, alpha=alpha, n_boot=n_boot,
@@ -86,8 +88,11 @@ def gate(
     twins = identical_runs(entrants)
     settings = Settings(tau, alpha, n_boot, seed, null_d)
     entries = []
+    together = {
+        e.coded.judgments.queries: None if clusters is None else clusters_of(e.coded, clusters) for e in entrants
+    }
     tasks = [
-        judging.Task(group, e.coded.judgments, e.ranked.lists, p, settings, c)
+        judging.Task(group, e.coded.judgments, e.ranked.lists, p, settings, c, together[e.coded.judgments.queries])
         for e, p, c in zip(entrants, pools, taken.chunks, strict=True)
         for group in judging.groups(plans, jobs // len(entrants))
     ]
@@ -121,7 +126,7 @@ def gate(
         "ties": ties, "queries": queries, "unit": "documents" if mapping is None else f"documents by {mapping.name}",
         "pool": int(pool) if isinstance(pool, Integral) else str(pool), "chunks": chunks, "depth": depth,
         "max_docs": max_docs, "rel": rel, "official": _official(measures), "duplicates": duplicates,
-        "drop_self": drop_self,
+        "drop_self": drop_self, "clusters": clusters,
     }  # fmt: skip
     return GateReport(shown, facts, tuple(entries))
 

@@ -202,6 +202,9 @@ gate_options = together(
         "--null-d", type=click.Choice(["documents", "sets"]), default="documents",
         help="What null D draws by how often it is gold.",
     ),
+    click.option(
+        "--clusters", metavar="FILE", help="Query and cluster: queries in one are no independent witnesses."
+    ),
 )  # fmt: skip
 
 seed_option = click.option("--seed", metavar="N", type=AtLeast(0), default=0, help="Seed of all draws.")

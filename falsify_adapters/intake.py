@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.errors import InputError, OptionError
-from falsify_adapters.model import Pool, Run
+from falsify_adapters.model import Ints, Pool, Run
 from falsify_adapters.pool import Entrant, PoolSpec, resolve
 from falsify_adapters.ranking import Coded, Duplicates, Ties, code_qrels, no_run, rank
 from falsify_adapters.ranking_notes import some
@@ -192,6 +194,30 @@ def _enter(source: Any, n: int, total: int, coded: Coded, how: Intake, reader: A
     )  # fmt: skip
     name = run.source.path if isinstance(source, (str, Path)) else run.name
     return RunFacts(name, run.source.path, run.source.sha256, run.tag), Entrant(run.source.path, coded, ranked)
+
+
+def clusters_of(coded: Coded, path: str) -> Ints:
+    """(Q,) the cluster of each judged query, numbered by name, from a file of query and cluster. Raises InputError."""
+    named: dict[str, str] = {}
+    for number, line in lines(path, option="--clusters", legal="a file of two columns, query and cluster"):
+        fields = line.split()
+        if len(fields) != 2:
+            raise InputError(
+                f"{len(fields)} fields in {line[:80]!r}", where=path, line=number, legal="query and cluster"
+            )
+        if named.setdefault(fields[0], fields[1]) != fields[1]:
+            raise InputError(
+                f"query {fields[0]!r} belongs to {named[fields[0]]!r} and to {fields[1]!r}", where=path, line=number,
+                legal="one cluster per query",
+            )  # fmt: skip
+    lacking = [query for query in coded.judgments.queries if query not in named]
+    if lacking:
+        raise InputError(
+            f"{len(lacking)} of {coded.judgments.n_queries} judged queries have no cluster: {some(lacking)}",
+            where=path, legal="a cluster for every judged query", mend="A query that stands alone is a cluster of one.",
+        )  # fmt: skip
+    numbers = {name: n for n, name in enumerate(sorted({named[q] for q in coded.judgments.queries}))}
+    return np.array([numbers[named[q]] for q in coded.judgments.queries], np.int64)
 
 
 def only_queries(coded: Coded, path: str) -> Coded:

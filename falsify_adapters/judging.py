@@ -18,7 +18,7 @@ from falsify_adapters.core.nulls import NullScores
 from falsify_adapters.errors import FalsifyError, MeasureError, OptionError, PluginError
 from falsify_adapters.grading import Traits, grade_run
 from falsify_adapters.measures import Measure, looks_to, zero_without_gold
-from falsify_adapters.model import Flag, Floats
+from falsify_adapters.model import Flag, Floats, Ints
 
 if TYPE_CHECKING:
     from falsify_adapters.model import Backend, Judgments, Lists, Pool
@@ -47,6 +47,7 @@ class Task:
     pool: Pool
     settings: Settings
     chunks: ChunkPool | None = None
+    clusters: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def answer(task: Task) -> list[Answer]:
         Case(
             p.measure, judgments, lists, pool, g.grade, g.own, g.ideal, _floor(p, task, g.exact), g.n_draws,
             p.traits.zero, {null.name: _extra(null, p.measure, task, g.grade) for null in p.extra}, task.chunks,
-            max(1e-12, p.backend.tolerance(p.measure)),
+            max(1e-12, p.backend.tolerance(p.measure)), task.clusters,
         )
         for p, g in zip(task.plans, graded, strict=True)
     ]  # fmt: skip

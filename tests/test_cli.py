@@ -99,6 +99,7 @@ def test_defaults_are_those_of_the_library(gate: Gate) -> None:
         "max_docs": None,
         "duplicates": "error",
         "drop_self": False,
+        "clusters": None,
         "tau": 0.05,
         "alpha": 0.05,
         "n_boot": 1000,

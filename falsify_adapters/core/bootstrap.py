@@ -9,6 +9,9 @@ each query's score has its own known expectation, and a bound on the mean score 
 right for unequal ones (Hoeffding 1956: unequal chances spread less). Weighing the null anew lets a few easy queries
 carry both away together: with candidate lists of 2 beside lists of 100, in Success@1, 60 of 500 random orders passed
 at 10 queries. Where all queries have the same expectation the two are the same to the last digit.
+
+Queries that come in clusters (paraphrases of one question) share one weight, and the pseudo-queries weigh as much as
+the largest cluster. Null A is then rebuilt with pairs inside a cluster at half their weight, as E[e^2] = 2.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from numpy.random import Generator
 
 from falsify_adapters.core.cross import CrossScores
 from falsify_adapters.core.nulls import GoldSets
-from falsify_adapters.model import Floats
+from falsify_adapters.model import Floats, Ints
 
 MIN_DRAWS = 4000  # the verdict's interval looks far into the tails
 ROWS = 32  # resamples in a block
@@ -77,8 +80,12 @@ def _hold(low: float, high: float, point: float) -> Interval:
     return min(low, point), max(high, point)
 
 
-def resample(targets: Sequence[Target], n_boot: int, rng: Generator) -> list[dict[str, Resampled]]:
+def resample(
+    targets: Sequence[Target], n_boot: int, rng: Generator, clusters: Ints | None = None
+) -> list[dict[str, Resampled]]:
     """Resampled gaps of null A and of every null in `fixed`, for each target, from the same query weights.
+
+    clusters: (Q,) the cluster of each query, from 0, where they are not independent.
 
     The weights depend on the generator and the number of queries alone: not on the measure, the run, or what else is
     computed. The first `n_boot` of them serve `ci95`, all (at least 4000) serve `ci`.
@@ -86,8 +93,14 @@ def resample(targets: Sequence[Target], n_boot: int, rng: Generator) -> list[dic
     n, n_draws = len(targets[0].own), max(n_boot, MIN_DRAWS)
     halves, ones, weights = rng.spawn(3)
     half, one = halves.standard_gamma(0.5, (n_boot, 2)), ones.standard_exponential((n_draws, 2))
-    sums = [_Sums(t, n_draws) for t in targets]
-    blocks = ((a, weights.standard_exponential((min(ROWS, n_draws - a), n))) for a in range(0, n_draws, ROWS))
+    units = n
+    if clusters is not None:
+        sizes = np.bincount(clusters)
+        units, half, one = len(sizes), half * sizes.max(), one * sizes.max()
+    sums = [_Sums(t, n_draws, clusters) for t in targets]
+    blocks = ((a, weights.standard_exponential((min(ROWS, n_draws - a), units))) for a in range(0, n_draws, ROWS))
+    if clusters is not None:
+        blocks = ((a, np.ascontiguousarray(e[:, clusters])) for a, e in blocks)
     if n < THREADS_FROM:
         for first, e in blocks:
             _add_block(sums, first, e, half[first : first + len(e)], one)
@@ -113,10 +126,10 @@ def _in_threads(sums: Sequence[_Sums], blocks: Iterable[tuple[int, Floats]], hal
 class _Sums:
     """What is gathered for one target: (3, draws) gaps by null, for `even`, `low` and `high`."""
 
-    def __init__(self, target: Target, n_draws: int) -> None:
+    def __init__(self, target: Target, n_draws: int, clusters: Ints | None) -> None:
         self.target = target
         self.columns = np.column_stack([target.own, *target.fixed.values()])
-        self.pairing = _Pairing(target)
+        self.pairing = _Pairing(target, clusters)
         self.gaps = {name: np.empty((3, n_draws)) for name in ("A", *target.fixed)}
 
 
@@ -149,7 +162,7 @@ class _Pairing:
     queries with gold and the whole is scaled by their share of the weight.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, clusters: Ints | None = None) -> None:
         cross = target.cross
         self.scale = 1.0 - 1.0 / max(len(target.gold.rows), 1)
         self.gold = np.zeros(cross.n_queries)
@@ -163,6 +176,10 @@ class _Pairing:
         self.members = np.argsort(column, kind="stable")
         self.begin = np.searchsorted(column[self.members], np.arange(int(column.max(initial=-1)) + 1))
         i, j, value = cross.i[used], cross.j[used], cross.value[used]
+        self.inside, self.beside = np.zeros(0), self.gold
+        if clusters is not None:
+            self.inside, others = _within(clusters, column, self.gold, i, j, value)
+            self.beside = self.gold * (1.0 + others / 2)
         self.whole = False
         self.empty = not len(value) or len(target.gold.rows) < 2
         self.rows, row = np.unique(i, return_inverse=True)
@@ -193,4 +210,22 @@ class _Pairing:
         product = self.matrix @ (summed if self.whole else summed[self.columns])
         product *= across if self.whole else across[self.rows]
         both = np.ones(len(product)) @ product - square @ self.own
-        return np.asarray(mass / total * both / (mass**2 - square @ self.gold))
+        if len(self.inside):
+            both -= square @ self.inside / 2
+        return np.asarray(mass / total * both / (mass**2 - square @ self.beside))
+
+
+def _within(clusters: Ints, column: Ints, gold: Floats, i: Ints, j: Ints, value: Floats) -> tuple[Floats, Floats]:
+    """For each query, over the others with gold in its cluster: the sum of S against their gold, and how many they are.
+
+    i, j, value: S by query and column, as in `CrossScores`.
+    """
+    n, many = len(clusters), int(clusters.max(initial=-1)) + 1
+    own = column.astype(np.int64) * many + clusters  # of each query: what it is judged by, and its cluster
+    keys, at = np.unique(own, return_inverse=True)
+    counts = np.bincount(at, gold, minlength=len(keys))
+    wanted = j.astype(np.int64) * many + clusters[i]
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    alike = np.where(keys[place] == wanted, counts[place], 0.0) - (column[i] == j) * gold[i]
+    inside = np.bincount(i, value * alike * gold[i], minlength=n).astype(np.float64)
+    return inside, np.bincount(clusters, gold, minlength=many)[clusters] - gold

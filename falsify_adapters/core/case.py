@@ -12,7 +12,7 @@ from falsify_adapters.core.chunk_null import ChunkPool
 from falsify_adapters.core.cross import CrossScores, Grade
 from falsify_adapters.core.nulls import NullScores
 from falsify_adapters.measures import Measure
-from falsify_adapters.model import Flag, Floats, Judgments, Lists, Pool
+from falsify_adapters.model import Flag, Floats, Ints, Judgments, Lists, Pool
 
 # (S, number of draws, generator) -> a null's scores
 ExtraScores = Callable[[CrossScores, int, np.random.Generator], NullScores]
@@ -85,7 +85,8 @@ class Case:
     n_draws: draws from each null, n_boot where None (a backend that grades the draws itself gets fewer); sparse:
     whether the measure is 0 without a retrieved gold document; extra: nulls beside the four, by name; chunks: the pool
     in chunks, where random retrieval draws those; slack: how far the backend's values may lie from exact ones, so that
-    a rounded score is not held to lie under draws that equal it.
+    a rounded score is not held to lie under draws that equal it; clusters: (Q,) the cluster of each query, from 0,
+    where queries are not independent: intervals resample clusters.
     """
 
     measure: Measure
@@ -101,3 +102,9 @@ class Case:
     extra: Mapping[str, ExtraScores] = field(default_factory=dict)
     chunks: ChunkPool | None = None
     slack: float = 1e-12
+    clusters: Ints | None = None
+
+    @property
+    def independent(self) -> int:
+        """How many units can be resampled: queries, or clusters of them."""
+        return self.judgments.n_queries if self.clusters is None else int(self.clusters.max(initial=-1)) + 1

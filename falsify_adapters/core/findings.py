@@ -10,12 +10,13 @@ import numpy as np
 
 from falsify_adapters.core.bootstrap import Interval
 from falsify_adapters.core.case import LABEL_NULLS, MIN_QUERIES, Case, GateResult, NullResult, Settings
-from falsify_adapters.core.cross import gold_level, lowest_grade, own_hits
+from falsify_adapters.core.cross import gold_level, lowest_grade, own_hits, visible
 from falsify_adapters.core.nulls import GoldSets
 from falsify_adapters.measures import Measure
 from falsify_adapters.model import Flag, Ints, Judgments
 
 NO_ROOM = 1e-9  # less than this between floor and ceiling is none
+ALIKE, MANY = 0.5, 0.1  # share of documents in common, and of queries, from which queries are taken for paraphrases
 BELOW_CHANCE = 0.01  # one-sided level at which a score counts as below the floor
 
 
@@ -39,6 +40,7 @@ def conclude(
         *_about_room(result, judged, settings),
         *_about_nulls(judged, case, settings, gold, toothless),
         *_about_size(result, case, settings),
+        *_about_clusters(case, gold),
     ]
     if result.paired is not None and result.paired.verdict != verdict:
         flags.append(
@@ -201,6 +203,31 @@ def _about_nulls(
             )
 
 
+def _about_clusters(case: Case, gold: GoldSets) -> Iterator[Flag]:
+    """Queries that share their gold with another and get much the same of it: paraphrases, most likely."""
+    if case.clusters is not None or gold.n_sets == len(gold.rows):
+        return
+    lists, seen = case.lists, visible(case.measure, case.lists)
+    found: dict[int, set[int]] = {}
+    for row in np.flatnonzero(seen):
+        found.setdefault(int(lists.query[row]), set()).add(int(lists.doc[row]))
+    first: dict[int, set[int]] = {}
+    alike: dict[int, int] = {}
+    for q, kind in zip(gold.rows.tolist(), gold.set_of.tolist(), strict=True):
+        mine = found.get(q, set())
+        other = first.setdefault(kind, mine)
+        if other is not mine and mine and len(mine & other) >= ALIKE * len(mine | other):
+            alike[kind] = alike.get(kind, 1) + 1
+    n = sum(alike.values())
+    if n >= MANY * case.judgments.n_queries:
+        yield Flag(
+            "queries_alike",
+            f"{n} of {case.judgments.n_queries} queries share their gold with another and get much the same "
+            f"documents, in {len(alike)} groups: they are no independent witnesses, and the intervals are too narrow. "
+            "Give --clusters.",
+        )
+
+
 def _label_is_all(measure: Measure, judgments: Judgments) -> bool:
     """Whether to deal out one gold document by D is to deal out all that the measure sees, as A does: D leaves
     documents below gold in place, which bpref sees, and a query's grade with the query, which moves ERR."""
@@ -211,8 +238,10 @@ def _label_is_all(measure: Measure, judgments: Judgments) -> bool:
 
 def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[Flag]:
     n = case.judgments.n_queries
-    if n < MIN_QUERIES:
-        yield Flag("few_queries", f"Too few queries for any interval: {n}, and at least {MIN_QUERIES} are needed.")
+    if case.independent < MIN_QUERIES:
+        what = "queries" if case.clusters is None else "clusters of queries"
+        said = f"Too few {what} for any interval: {case.independent}, and at least {MIN_QUERIES} are needed."
+        yield Flag("few_queries", said)
         return
     with_gold = int((gold_counts(case.measure, case.judgments) > 0).sum())
     if with_gold < 2:

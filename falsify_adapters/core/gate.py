@@ -65,8 +65,8 @@ def examine(cases: Sequence[Case], settings: Settings) -> list[GateResult]:
     draws = _Draws(settings)
     weighed = _weigh_all(every, settings, draws)
     drawn: list[dict[str, Resampled]] = [{} for _ in every]
-    if cases and cases[0].judgments.n_queries >= MIN_QUERIES:
-        drawn = resample([w.target for w in weighed], settings.n_boot, draws.stream("resample"))
+    if cases and cases[0].independent >= MIN_QUERIES:
+        drawn = resample([w.target for w in weighed], settings.n_boot, draws.stream("resample"), cases[0].clusters)
     both = list(zip(weighed, drawn, strict=True))
     partner = {n: _result(w, d, settings) for n, (w, d) in zip(paired, both[len(cases) :], strict=True)}
     return [_result(w, d, settings, partner.get(n)) for n, (w, d) in enumerate(both[: len(cases)])]
@@ -307,7 +307,7 @@ def _paired(case: Case) -> Case | None:
     own = own_values(measure, one, case.lists, grade)
     ideal = ideal_values(measure, one, case.lists, pool, grade)
     floor = floors.expectation(measure, one, pool.size, depth, pool.inside)
-    return Case(measure, one, case.lists, pool, grade, own, ideal, floor, chunks=chunks)
+    return Case(measure, one, case.lists, pool, grade, own, ideal, floor, chunks=chunks, clusters=case.clusters)
 
 
 __all__ = ["CrossScores", "examine", "ideal_values", "kernel_grade", "own_values"]

@@ -13,6 +13,7 @@ CURES = {
     "kernel_differs": "Nothing to do; report it if the backend looks wrong.",
     "nulls_coincide": "Count them as one witness.",
     "null_toothless": "Go by the others, mostly by C.",
+    "queries_alike": "--clusters FILE with the cluster of each query.",
     "few_queries": "Use more queries.",
     "pool_observed": "Give --pool N with the size of the collection.",
     "gold_outside_pool": "Check the file of ids, or the judgments.",
