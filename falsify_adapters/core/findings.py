@@ -208,13 +208,12 @@ def _about_clusters(case: Case, gold: GoldSets) -> Iterator[Flag]:
     if case.clusters is not None or gold.n_sets == len(gold.rows):
         return
     lists, seen = case.lists, visible(case.measure, case.lists)
-    found: dict[int, set[int]] = {}
-    for row in np.flatnonzero(seen):
-        found.setdefault(int(lists.query[row]), set()).add(int(lists.doc[row]))
+    shared = np.bincount(gold.set_of, minlength=gold.n_sets)[gold.set_of] > 1
     first: dict[int, set[int]] = {}
     alike: dict[int, int] = {}
-    for q, kind in zip(gold.rows.tolist(), gold.set_of.tolist(), strict=True):
-        mine = found.get(q, set())
+    for q, kind in zip(gold.rows[shared].tolist(), gold.set_of[shared].tolist(), strict=True):
+        part = slice(lists.start[q], lists.start[q + 1])
+        mine = set(lists.doc[part][seen[part]].tolist())
         other = first.setdefault(kind, mine)
         if other is not mine and mine and len(mine & other) >= ALIKE * len(mine | other):
             alike[kind] = alike.get(kind, 1) + 1
