@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, cast
@@ -10,13 +11,16 @@ import numpy as np
 
 from falsify_adapters import __version__
 from falsify_adapters.check import gate
-from falsify_adapters.core.significance import TESTS, StatTest, holm, p_values
+from falsify_adapters.core.significance import TESTS, StatTest, holm, least_p, p_values
 from falsify_adapters.errors import OptionError
 from falsify_adapters.measures import MeasureLike
 from falsify_adapters.model import Floats
 from falsify_adapters.readers.build import run_name
 from falsify_adapters.report.compare_data import Comparison, comparison, letters
 from falsify_adapters.report.data import GateReport
+
+PERMUTATIONS = 1000  # ranx's number
+MOST_PERMUTATIONS = 100_000  # that Holm's correction asks for by itself
 
 
 def compare(
@@ -27,7 +31,7 @@ def compare(
     stat_test: str = "student",
     max_p: float = 0.01,
     correction: str = "none",
-    n_permutations: int = 1000,
+    n_permutations: int | None = None,
     gate_column: str = "one",
     rounding_digits: int = 3,
     show_percentages: bool = False,
@@ -37,11 +41,13 @@ def compare(
 
     stat_test: "student" (paired t), "fisher" (randomization) or "tukey" (HSD, unpaired, as in ranx); a superscript
     marks runs that are worse at p <= max_p; correction: "none", ranx's rule, or "holm", over all comparisons made.
+    n_permutations: of fisher, 1000 if not given, and under "holm" enough for the smallest p to survive it.
     gate_column: "one" for all measures or "each". rounding_digits, show_percentages: of the scores shown, as in ranx.
     options: those of `gate`. Returns a `ranx.Report` where ranx is installed, with the same methods where it is not.
     Raises FalsifyError.
     """
     _check(stat_test, max_p, correction, n_permutations, gate_column, rounding_digits)
+    test = cast("StatTest", stat_test)
     sources = list(runs) if isinstance(runs, (list, tuple)) else [runs]
     report = gate(qrels, sources, measures, **options)
     names = _names(report, len(sources))
@@ -54,18 +60,17 @@ def compare(
         )  # fmt: skip
     kinds = [str(entry.measure) for entry in entries[0]]
     values = [np.stack([group[m].result.own for group in entries]) for m in range(n)]
+    draws = n_permutations or _enough(n * math.comb(len(names), 2), max_p, correction)
     seed = int(report.settings["seed"])
-    p = [
-        p_values(cast("StatTest", stat_test), v, n_permutations, np.random.default_rng([seed, m]))
-        for m, v in enumerate(values)
-    ]
+    p = [p_values(test, v, draws, np.random.default_rng(seed)) for v in values]
     rows, family = _comparisons(names, kinds, values, p, max_p, correction)
+    least = least_p(test, values[0].shape[1], draws) * (max(family, 1) if correction == "holm" else 1)
     data = {
         "schema": "falsify-adapters.compare/1",
         "version": __version__,
         "settings": {
             **report.settings, "stat_test": stat_test, "max_p": max_p, "correction": correction,
-            "n_permutations": n_permutations if stat_test == "fisher" else None, "gate_column": gate_column,
+            "n_permutations": draws if test == "fisher" else None, "gate_column": gate_column,
             "rounding_digits": rounding_digits, "show_percentages": show_percentages,
         },
         "qrels": report.to_dict()["qrels"],
@@ -77,6 +82,7 @@ def compare(
         },
         "comparisons": rows,
         "family": family,
+        "least_p": min(least, 1.0),
         "gate": report.to_dict(),
     }  # fmt: skip
     return comparison(data, report)
@@ -95,6 +101,12 @@ def _names(report: GateReport, n: int) -> list[str]:
             mend="Give each run once, and each object a name.",
         )  # fmt: skip
     return names
+
+
+def _enough(tests: int, max_p: float, correction: str) -> int:
+    """Draws of the randomization test: ranx's number, or ten times what lets the smallest p pass Holm's first step."""
+    needed = math.ceil(10 * tests / max_p) if correction == "holm" else 0
+    return max(PERMUTATIONS, min(needed, MOST_PERMUTATIONS))
 
 
 def _comparisons(
@@ -135,6 +147,7 @@ def _check(test: str, max_p: Any, correction: str, n_permutations: Any, column: 
             raise OptionError(f"{value!r} is not legal", where=f"--{name}", legal=", ".join(legal))
     if isinstance(max_p, bool) or not isinstance(max_p, (int, float)) or not 0 < max_p < 1:
         raise OptionError(f"{max_p!r} is not legal", where="--max-p", legal="a number above 0 and below 1")
-    for name, value, least in (("permutations", n_permutations, 1), ("digits", digits, 2)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise OptionError(f"{value!r} is not legal", where=f"--{name}", legal=f"a whole number, {least} or more")
+    permutations = 1 if n_permutations is None else n_permutations
+    for name, number, least in (("permutations", permutations, 1), ("digits", digits, 2)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise OptionError(f"{number!r} is not legal", where=f"--{name}", legal=f"a whole number, {least} or more")

@@ -46,7 +46,10 @@ if TYPE_CHECKING:
 @click.option(
     "--correction", type=click.Choice(["none", "holm"]), default="none", help="Of the p-values, over all comparisons."
 )
-@click.option("--permutations", "n_permutations", metavar="N", type=AtLeast(1), default=1000, help="Of fisher.")
+@click.option(
+    "--permutations", "n_permutations", metavar="N", type=AtLeast(1), default=None,
+    show_default="1000, more under holm", help="Of fisher.",
+)  # fmt: skip
 @click.option(
     "--gate-column", type=click.Choice(["one", "each"]), default="one", help="One for all measures, or one each."
 )

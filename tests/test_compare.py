@@ -131,8 +131,11 @@ def test_the_same_call_gives_the_same_bytes() -> None:
     assert first.to_latex() == second.to_latex()
     p = [row["p"] for row in first.data["comparisons"]]
     assert min(p) >= 1 / 1001
-    alone = fa.compare(qrels, runs, ["AP"], pool=1000, stat_test="fisher", n_boot=100, seed=1)
-    assert [row["p"] for row in alone.data["comparisons"]] != p[6:]
+    options: dict[str, Any] = {"pool": 1000, "stat_test": "fisher", "n_boot": 100}
+    other = fa.compare(qrels, runs, ["AP"], seed=1, **options)
+    assert [row["p"] for row in other.data["comparisons"]] != p[6:]
+    alone = fa.compare(qrels, runs[:2], "AP", **options)
+    assert alone.data["comparisons"][0]["p"] == p[6], "whatever else is compared"
 
 
 def test_more_runs_than_letters() -> None:
@@ -146,8 +149,11 @@ def test_more_runs_than_letters() -> None:
         runs[27][q] |= {f"d{q[1:]}": 50.0, f"e{q[1:]}": 60.0}
     report = fa.compare(qrels, runs, "nDCG@10", pool=1000, n_boot=100, ties="input")
     last = next(line for line in report.to_table().splitlines() if line.startswith("ab "))
-    assert "ᵃ,ᵇ,ᶜ" in last
-    assert "ᶻ,ᵃᵃ" in last
+    assert "1.000ᵃ⁻ᵃᵃ " in last
+    report.data["comparisons"][:] = [r for r in report.data["comparisons"] if {r["a"], r["b"]} != {"run 28", "run 3"}]
+    last = next(line for line in report.to_table().splitlines() if line.startswith("ab "))
+    assert "1.000ᵃ,ᵇ,ᵈ⁻ᵃᵃ " in last
+    assert "\\textsuperscript{a,b,d-aa}" in report.to_latex()
 
 
 def test_holm_counts_every_comparison_of_the_call() -> None:
@@ -164,6 +170,44 @@ def test_holm_counts_every_comparison_of_the_call() -> None:
     assert any(flag["code"] == "identical_runs" for flag in held.data["gate"]["results"][0]["flags"])
     assert np.isnan(held.comparisons["run 1", "run 5"]["AP"]["p_value"])
     assert held.comparisons["run 1", "run 5"]["AP"]["significant"] is False
+
+
+def test_where_nothing_can_be_significant_the_table_says_so() -> None:
+    qrels, runs = made_runs(3)
+    options: dict[str, Any] = {"pool": 1000, "n_boot": 100, "stat_test": "fisher"}
+    few = fa.compare(qrels, runs, "AP", n_permutations=50, **options)
+    assert few.data["least_p"] == 1 / 51
+    assert "up to 50 permutations p is never below 0.0196." in " ".join(few.to_table().split())
+    held = fa.compare(qrels, runs, "AP", n_permutations=200, correction="holm", **options)
+    assert held.data["least_p"] == pytest.approx(3 / 201)
+    assert "Holm's correction, p is never below 0.0149." in " ".join(held.to_table().split())
+    enough = fa.compare(qrels, runs, "AP", correction="holm", **options)
+    assert enough.data["settings"]["n_permutations"] == 3000
+    assert "never below" not in enough.to_table()
+    made = fa.compare(*made_runs(2, queries=6), "AP", **options)
+    assert made.data["least_p"] == 2 / 2**6
+
+
+def test_each_measure_has_its_gate_in_every_form(tmp_path: Path) -> None:
+    qrels, runs = made_runs(3, queries=100)
+    runs[0] = {q: {f"x{i}": float(i) for i in range(20)} for q in runs[0]}
+    runs[0]["q0"]["d0"] = -1.0  # all that it finds
+    measures = ["nDCG@10", "AP", "P@5", "RR@10", "R@5", "bpref", "Rprec"]
+    report = fa.compare(qrels, runs, measures, pool=1000, n_boot=100, gate_column="each")
+    heads = [line.split()[2:] for line in report.to_table().splitlines() if line.startswith("#")]
+    assert [head for piece in heads for head in piece[::2]] == measures, "a gate stays beside its measure"
+    assert {head for piece in heads for head in piece[1::2]} == {"gate"}
+    latex = report.to_latex()
+    assert "\\begin{tabular}{c|l" + "|ll" * 7 + "}" in latex
+    rows = latex.split("\\midrule")[1].split("\\bottomrule")[0].strip().splitlines()
+    assert [row.count(" & ") for row in rows] == [15] * 3
+    assert [row.count("FAIL") for row in rows] == [7, 0, 0]
+    assert "\\textbf" not in rows[0], "only the best are bold"
+    report.save(tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text().split("Every pair")[0]
+    assert page.count(">FAIL</span>") >= 7
+    report.save(tmp_path / "r.md")
+    assert "gate of bpref" in (tmp_path / "r.md").read_text()
 
 
 def test_without_ranx_it_is_the_same_but_no_report_of_ranx() -> None:
@@ -242,7 +286,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run([*LINE, "--format", "json", "--stat-test", "fisher", "--correction", "holm"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["schema"] == "falsify-adapters.compare/1"
-    assert made["settings"]["n_permutations"] == 1000
+    assert made["settings"]["n_permutations"] == 3000
     assert [run["run"] for run in made["runs"]] == ["run0", "run1", "run2"]
     assert made["gate"]["schema"] == "falsify-adapters.gate/1"
     runs = [f"run{n}.run" for n in range(3)]

@@ -34,13 +34,12 @@ def p_values(test: StatTest, values: Floats, n_permutations: int, rng: Generator
         raise OptionError(f"{n_permutations} permutations", legal="1 or more")
     if test == "tukey":
         p = _tukey(values)
+    elif test == "fisher":
+        p = _fisher(values, n_permutations, rng)
     else:
         p = np.full((len(values),) * 2, np.nan)
         for a in range(len(values)):
-            differ = values[a + 1 :] - values[a]
-            p[a, a + 1 :] = p[a + 1 :, a] = (
-                _student(differ) if test == "student" else _fisher(differ, n_permutations, rng)
-            )
+            p[a, a + 1 :] = p[a + 1 :, a] = _student(values[a + 1 :] - values[a])
     same = (values[:, None] == values).all(axis=2)
     return np.where(same, np.nan, p)
 
@@ -56,25 +55,46 @@ def _student(differ: Floats) -> Floats:
     return np.asarray(2.0 * t.sf(np.abs(statistic), n - 1))
 
 
-def _fisher(differ: Floats, n_permutations: int, rng: Generator) -> Floats:
-    """(P,) randomization test: signs of the differences are exchanged. (1 + hits)/(1 + draws), never 0; with few
-    queries that differ every assignment is looked at, and p is exact."""
-    out = np.ones(len(differ))
-    for row, d in enumerate(differ):
-        moved = d[d != 0]
-        seen = abs(moved.sum())
-        slack = 1e-12 * max(float(np.abs(moved).sum()), 1e-300)
-        if len(moved) <= EXACT:
-            signs = 1 - 2 * ((np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1)
-            out[row] = float((np.abs(signs @ moved) >= seen - slack).mean())
-            continue
-        hits, step = 0, max(1, BLOCK // len(moved))
-        for first in range(0, n_permutations, step):
-            draws = min(step, n_permutations - first)
-            signs = 1 - 2 * rng.integers(0, 2, (draws, len(moved)), dtype=np.int8)
-            hits += int((np.abs(signs @ moved) >= seen - slack).sum())
-        out[row] = (1 + hits) / (1 + n_permutations)
-    return out
+def _fisher(values: Floats, n_permutations: int, rng: Generator) -> Floats:
+    """(R, R) randomization test: signs of the differences are exchanged. (1 + hits)/(1 + draws), never 0; with few
+    queries that differ every assignment is looked at, and p is exact. All pairs see the same draws, so that a pair's p
+    does not depend on which other runs there are."""
+    runs, queries = values.shape
+    rows = range(runs - 1)
+    hits = [np.zeros(runs - a - 1, dtype=np.int64) for a in rows]
+    step = min(1000, max(1, BLOCK // queries))
+    for first in range(0, n_permutations, step):
+        signs = 1.0 - 2.0 * rng.integers(0, 2, (min(step, n_permutations - first), queries), dtype=np.int8)
+        for a in rows:
+            differ = values[a + 1 :] - values[a]
+            hits[a] += (np.abs(signs @ differ.T) >= _least(differ)).sum(axis=0)
+    p = np.full((runs, runs), np.nan)
+    for a in rows:
+        differ = values[a + 1 :] - values[a]
+        found = (1 + hits[a]) / (1 + n_permutations)
+        for b in np.flatnonzero((differ != 0).sum(axis=1) <= EXACT):
+            found[b] = _every_sign(differ[b])
+        p[a, a + 1 :] = p[a + 1 :, a] = found
+    return p
+
+
+def _every_sign(differ: Floats) -> float:
+    """Exact p of the randomization test."""
+    moved = differ[differ != 0]
+    signs = 1 - 2 * ((np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved))) & 1)
+    return float((np.abs(signs @ moved) >= _least(moved)).mean())
+
+
+def _least(differ: Floats) -> Floats:
+    """The sums that count as at least as far from 0 as what was seen; sums that differ by rounding are equal."""
+    return np.asarray(np.abs(differ.sum(axis=-1)) - 1e-12 * np.abs(differ).sum(axis=-1))
+
+
+def least_p(test: StatTest, queries: int, n_permutations: int) -> float:
+    """The smallest p that the randomization test can give for this many queries; 0 for the others."""
+    if test != "fisher":
+        return 0.0
+    return 2.0 ** (1 - queries) if queries <= EXACT else 1.0 / (1 + n_permutations)
 
 
 def _tukey(values: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
 from typing import Any
 
 from rich.cells import cell_len
@@ -10,9 +11,10 @@ from rich.text import Text
 
 from falsify_adapters.report.page import STYLES, Notes, Page, list_notes
 from falsify_adapters.report.safe import count, number
-from falsify_adapters.report.tables import Cell, Column, Row, aligned
+from falsify_adapters.report.tables import Cell, Column, aligned
 
-SUPERSCRIPTS = dict(zip("abcdefghijklmnopqrstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖᑫʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
+SUPERSCRIPTS = dict(zip(ascii_lowercase, "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖᑫʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
+RAISED = {**SUPERSCRIPTS, "-": "⁻"}
 TEST_NAMES = {
     "student": "paired Student's t test", "fisher": "Fisher's randomization test", "tukey": "Tukey's HSD test",
 }  # fmt: skip
@@ -40,23 +42,22 @@ def render_compare(report: Mapping[str, Any], *, width: int, color: bool, ascii_
 
 
 def blocks(report: Mapping[str, Any], page: Page) -> list[list[Text]]:
-    """The table, in as many pieces as the width takes; each begins with letter and run."""
+    """The table, in as many pieces as the width takes; each begins with letter and run, and a measure's gate stays
+    with it."""
     heads, lines = columns(report, page)
-    fixed, rest = heads[:2], heads[2:]
-    out: list[list[int]] = []
-    chosen: list[int] = []
-    for at in range(len(rest)):
-        trial = aligned([*fixed, *(rest[i] for i in [*chosen, at])], _pick(lines, [*chosen, at]))
-        if chosen and max(cell_len(line.plain) for line in trial) > page.width:
-            out.append(chosen)
-            chosen = []
-        chosen = [*chosen, at]
-    out.append(chosen)
-    return [aligned([*fixed, *(rest[i] for i in part)], _pick(lines, part)) for part in out]
+    size = 2 if report["settings"]["gate_column"] == "each" else 1
+    groups = [range(at, min(at + size, len(heads))) for at in range(2, len(heads), size)]
 
+    def piece(chosen: Sequence[int]) -> list[Text]:
+        columns = [0, 1, *chosen]
+        return aligned([heads[i] for i in columns], [[line[i] for i in columns] for line in lines])
 
-def _pick(lines: Sequence[Sequence[Cell]], part: Sequence[int]) -> list[Row]:
-    return [[*line[:2], *(line[2 + i] for i in part)] for line in lines]
+    out: list[list[int]] = [[]]
+    for group in groups:
+        if out[-1] and max(cell_len(line.plain) for line in piece([*out[-1], *group])) > page.width:
+            out.append([])
+        out[-1] += group
+    return [piece(chosen) for chosen in out]
 
 
 def columns(report: Mapping[str, Any], page: Page) -> tuple[list[Column], list[list[Cell]]]:
@@ -77,6 +78,13 @@ def columns(report: Mapping[str, Any], page: Page) -> tuple[list[Column], list[l
         cells += [] if each else [_gate([by_run[run["run"]][measure] for measure in measures], page)]
         lines.append(cells)
     return heads, lines
+
+
+def gates(report: Mapping[str, Any], run: str) -> list[tuple[str, str]]:
+    """What `gate_word` says of a run: of every measure, or of all together, as the column was asked for."""
+    rows = rows_of(report)[run]
+    each = report["settings"]["gate_column"] == "each"
+    return [gate_word([row]) for row in rows.values()] if each else [gate_word(list(rows.values()))]
 
 
 def rows_of(report: Mapping[str, Any]) -> dict[str, dict[str, Mapping[str, Any]]]:
@@ -109,12 +117,25 @@ def better_than(report: Mapping[str, Any], run: str, measure: str) -> list[str]:
 
 
 def superscript(report: Mapping[str, Any], run: str, measure: str, ascii_only: bool) -> str:
-    """The letters of `better_than` raised; between commas where letters come in pairs, ^abc in ASCII."""
-    beaten = better_than(report, run, measure)
-    joined = ("," if len(report["runs"]) > len(SUPERSCRIPTS) else "").join(beaten)
+    """The letters of `better_than` raised, ^abc in ASCII."""
+    joined = joined_letters(report, better_than(report, run, measure))
     if ascii_only:
         return f"^{joined}" if joined else ""
-    return "".join(SUPERSCRIPTS.get(char, char) for char in joined)
+    return "".join(RAISED.get(char, char) for char in joined)
+
+
+def joined_letters(report: Mapping[str, Any], beaten: Sequence[str]) -> str:
+    """abc as in ranx; with more runs than letters a-c,z,ab: neighbours from the third on are a range."""
+    order = {entry["letter"]: at for at, entry in enumerate(report["runs"])}
+    if len(order) <= len(ascii_lowercase):
+        return "".join(beaten)
+    ranges: list[list[str]] = []
+    for letter in beaten:
+        if ranges and order[letter] == order[ranges[-1][-1]] + 1:
+            ranges[-1].append(letter)
+        else:
+            ranges.append([letter])
+    return ",".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(r) for r in ranges)
 
 
 def gate_word(results: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
@@ -143,13 +164,21 @@ def _gate(results: Sequence[Mapping[str, Any]], page: Page) -> Text:
 
 
 def legend(report: Mapping[str, Any]) -> list[str]:
-    """What superscripts and the gate's column mean."""
-    settings = report["settings"]
-    corrected = (
-        f"Holm over {count(report['family'], 'comparison')}" if settings["correction"] == "holm" else "uncorrected"
-    )
-    return [
-        f"Superscripts: significantly better at p <= {settings['max_p']:g} ({TEST_NAMES[settings['stat_test']]}, "
-        f"{corrected}).",
-        f"Gate: PASS, or the null that decides and the gap to it (tau {settings['tau']:g}).",
-    ]
+    """What superscripts and the gate's column mean, and whether any superscript was possible."""
+    settings, most, least = report["settings"], report["settings"]["max_p"], report["least_p"]
+    holm = settings["correction"] == "holm"
+    corrected = f"Holm over {count(report['family'], 'comparison')}" if holm else "uncorrected"
+    out = []
+    if len(report["runs"]) > 1:
+        out.append(
+            f"Superscripts: significantly better at p <= {most:g} ({TEST_NAMES[settings['stat_test']]}, {corrected})."
+        )
+    if least > most:
+        draws = settings["n_permutations"]
+        queries = count(report["gate"]["results"][0]["queries"]["judged"], "query")
+        after = ", and Holm's correction," if holm else ""
+        out.append(
+            f"No difference could be significant: with {queries} and up to {draws} permutations{after} p is never "
+            f"below {least:.3g}."
+        )
+    return [*out, f"Gate: PASS, or the null that decides and the gap to it (tau {settings['tau']:g})."]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from falsify_adapters.report.advice import next_steps
-from falsify_adapters.report.compare_text import better_than, gate_word, legend, rows_of, score
+from falsify_adapters.report.compare_text import better_than, gates, joined_letters, legend, score
 from falsify_adapters.report.floor_advice import MADE, overall
 from falsify_adapters.report.page import Notes
 from falsify_adapters.report.render import COMPARE, FLOOR, GATE, POWER
@@ -43,6 +43,10 @@ def to_markdown(report: Mapping[str, Any]) -> str:
 def to_latex(report: Mapping[str, Any]) -> str:
     """A `table` environment for the package booktabs, the verdict in its caption. All in ASCII, so that any engine sets
     it; gaps without their intervals, so that it fits a page."""
+    if report["schema"].startswith(COMPARE):
+        from falsify_adapters.report.compare_latex import compare_to_latex
+
+        return compare_to_latex(report)
     heads, lines, words = _table(report, intervals=False)
     columns = "l" * words + "r" * (len(heads) - words)
     caption = latex(_title(report) + _explained(report))
@@ -119,14 +123,15 @@ def _table(report: Mapping[str, Any], *, intervals: bool = True) -> Table:
 
 
 def _compared(report: Mapping[str, Any]) -> Table:
-    by_run, measures = rows_of(report), report["measures"]
+    measures, each = report["measures"], report["settings"]["gate_column"] == "each"
     lines = []
     for run in report["runs"]:
         name = run["run"]
-        beaten = [",".join(better_than(report, name, m)) for m in measures]
+        beaten = [joined_letters(report, better_than(report, name, m)) for m in measures]
         scores = [score(report, name, m) + (f" ({b})" if b else "") for m, b in zip(measures, beaten, strict=True)]
-        lines.append([run["letter"], name, " ".join(gate_word([by_run[name][m] for m in measures])).strip(), *scores])
-    return ["#", "model", "gate", *measures], lines, 3
+        lines.append([run["letter"], name, *(" ".join(words).strip() for words in gates(report, name)), *scores])
+    columns = [f"gate of {m}" for m in measures] if each else ["gate"]
+    return ["#", "model", *columns, *measures], lines, 2 + len(columns)
 
 
 def _gate(results: Sequence[Mapping[str, Any]], *, intervals: bool) -> Table:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from falsify_adapters.core.significance import EXACT, holm, p_values
+from falsify_adapters.core.significance import EXACT, holm, least_p, p_values
 from falsify_adapters.errors import OptionError
 
 
@@ -67,6 +67,19 @@ def test_fisher_draws_and_counts_the_run_itself() -> None:
     assert (p_values("fisher", values, 500, rng()) == p_values("fisher", values, 500, rng()))[
         ~np.eye(3, dtype=bool)
     ].all()
+
+
+def test_a_pairs_p_does_not_depend_on_the_other_runs() -> None:
+    values = made(6, 40)
+    every, two = p_values("fisher", values, 2500, rng()), p_values("fisher", values[[1, 4]], 2500, rng())
+    assert every[1, 4] == two[0, 1] == two[1, 0]
+
+
+@pytest.mark.parametrize("queries", [3, EXACT, 30])
+def test_the_smallest_p_is_that_of_runs_as_far_apart_as_can_be(queries: int) -> None:
+    far = np.vstack([np.zeros(queries), np.ones(queries)])
+    assert p_values("fisher", far, 99, rng())[0, 1] == least_p("fisher", queries, 99)
+    assert least_p("student", queries, 99) == 0.0
 
 
 @pytest.mark.parametrize("test", ["student", "fisher", "tukey"])
