@@ -208,7 +208,7 @@ def _named(given: Given) -> list[str]:
         return list(given)
     if given is None or isinstance(given, (int, float)):
         return []
-    return [text.rpartition("=")[0] for text in given]
+    return [text.rpartition("=")[0] for text in ([given] if isinstance(given, str) else given)]
 
 
 def _values(
@@ -221,6 +221,7 @@ def _values(
         if len(wanted) != 1:
             raise OptionError(f"{given!r} is one value for {len(wanted)} measures", where=option, legal="MEASURE=VALUE")
         return {wanted[0]: (float(given), 0.0)}
+    given = [given] if isinstance(given, str) else given
     texts = [f"{name}={value!r}" for name, value in given.items()] if isinstance(given, Mapping) else list(given)
     out = {}
     for text in texts:

@@ -17,7 +17,15 @@ from falsify_adapters.cli_common import (
     progress_on,
     write_file,
 )
-from falsify_adapters.cli_options import AtLeast, Within, gate_options, output_option, quiet_options, seed_option
+from falsify_adapters.cli_options import (
+    AtLeast,
+    Within,
+    gate_options,
+    only_one,
+    output_option,
+    quiet_options,
+    seed_option,
+)
 from falsify_adapters.errors import OptionError
 
 if TYPE_CHECKING:
@@ -57,7 +65,7 @@ def audit() -> None:
 @click.option("--drop-self", is_flag=True, help="For saved predictions: drop a query's own document (ArguAna, Quora).")
 @click.option("--tau", metavar="X", type=Within(0, 1), default=0.05, help="Smallest gap that counts.")
 @click.option(
-    "-o", "--output", metavar="FILE or FOLDER", default=None,
+    "-o", "--output", metavar="FILE or FOLDER", multiple=True, callback=only_one,
     help="A folder (Parquet parts) or a .jsonl file grows as work is done; any other file is the report.",
 )  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with what is in -o.")

@@ -101,6 +101,10 @@ def gate(
     forms = [output_format(chosen, output, registry.names("formats")) for output in outputs or (None,)]
     writers = [registry.resolve("formats", form) for form in forms]
     form, write = forms[0], writers[0]
+    if chosen is not None and len(outputs) > 1:
+        raise OptionError(
+            "one format for several files", where="--format", legal="-o FILE alone: its ending names the format"
+        )
     for output in (*outputs, per_query):
         check_output(output, inputs)
     if len(set(outputs)) < len(outputs) or ("-" in outputs and len(outputs) > 1):

@@ -208,7 +208,19 @@ gate_options = together(
 )  # fmt: skip
 
 seed_option = click.option("--seed", metavar="N", type=AtLeast(0), default=0, help="Seed of all draws.")
-output_option = click.option("-o", "--output", metavar="FILE", help="Write the report to FILE, not to standard output.")
+
+
+def only_one(_ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """The value of an option that may be given once: click would take the last in silence."""
+    if len(given) > 1:
+        raise click.BadParameter(f"{', '.join(given)}: one file at a time here (gate takes several)", param=param)
+    return given[0] if given else None
+
+
+output_option = click.option(
+    "-o", "--output", metavar="FILE", multiple=True, callback=only_one,
+    help="Write the report to FILE, not to standard output.",
+)  # fmt: skip
 quiet_options = together(
     click.option("--no-progress", is_flag=True, help="Show no progress on the terminal."),
     click.option("--quiet", is_flag=True, help="Print errors only; the exit status tells the verdict."),

@@ -138,6 +138,10 @@ def parse_many(
     out: dict[Measure, None] = {}
     one: bool = isinstance(specs, (str, Measure)) or _is_object(specs)
     every: Any = (specs,) if one else specs
+    if not isinstance(every, Iterable):
+        raise MeasureError(
+            f"{specs!r} is no measure", legal="nDCG@10, AP, RR@10 and the like, or a list of them", mend=SEE
+        )
     for spec in every:
         if isinstance(spec, str) and spec.strip().casefold() == "official":
             official = (parse(name, rel=rel) for name in OFFICIAL)

@@ -203,6 +203,14 @@ def _join_queries(run: Run, coded: Coded) -> tuple[Codes, tuple[str, ...], tuple
     here = set(run.queries)
     missing = tuple(q for q in judgments.queries if q not in here)
     ignored = tuple(sorted(q for q in run.queries if q not in place))
+    padded = {q.lstrip("0"): q for q in missing if q.isdigit()}
+    twins = [(q, padded[q.lstrip("0")]) for q in ignored if q.isdigit() and q.lstrip("0") in padded]
+    if twins:
+        raise InputError(
+            f"{len(twins)} query ids differ from those of the qrels {coded.path} in leading zeros alone: "
+            f"{twins[0][0]!r} in the run, {twins[0][1]!r} there",
+            where=run.source.path, legal="query ids that are spelled alike", mend="Bring both to one spelling.",
+        )  # fmt: skip
     if len(missing) == judgments.n_queries:
         raise InputError(
             f"no query of the run is judged: the run has {some(ignored)}, the qrels {coded.path} "

@@ -240,7 +240,8 @@ class Registry:
         mend = f"Did you mean {self._of_kind(kind)[close[0]][0].offer.name!r}?" if close else None
         if not self.outside and self._found:
             mend = f"{mend or ''} Plugins of other packages are disabled ({DISABLE}).".strip()
-        known = ", ".join(self.names(kind)) or f"none, until a plugin that offers a {word} is installed"
+        always = "A, B, C and D are always there; beside them " if kind == "nulls" else ""
+        known = always + (", ".join(self.names(kind)) or f"none, until a plugin that offers a {word} is installed")
         kind_of_error = MeasureError if kind == "measures" else OptionError
         return kind_of_error(f"there is no {word} {name!r}", legal=known, mend=mend)
 

@@ -520,6 +520,16 @@ def test_one_run_writes_several_reports(
     assert Path("a.md").read_text(encoding="utf-8").startswith("### Four-null gate: FAIL\n")
     assert capsys.readouterr().err == "falsify-adapters: FAIL, report in a.json, a.md, a.csv\n"
     for line in ("gate q r -o b.json -o b.json", "gate q r -o b.json -o -", "gate q r -o - -o -"):
-        assert cli.run([*line.split(), "--format", "json"]) == 2
+        assert cli.run(line.split()) == 2
         assert "each report needs a file of its own" in capsys.readouterr().err
     assert names_in(tmp_path) == ["a.csv", "a.json", "a.md"]
+    assert cli.run(["gate", "q", "r", "-o", "a.csv", "-o", "a.html", "--format", "json"]) == 2
+    assert "one format for several files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["compare q r s", "floor q", "power q", "audit mteb p", "audit beir p --run r"])
+def test_elsewhere_one_file_is_written_and_a_second_is_no_silent_loss(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert cli.run([*command.split(), "-o", "a.csv", "-o", "a.html"]) == 2
+    assert "a.csv, a.html: one file at a time here" in capsys.readouterr().err

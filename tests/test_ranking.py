@@ -467,3 +467,12 @@ def test_dropping_a_relevant_document_is_refused() -> None:
 def test_dropping_everything_is_refused() -> None:
     said = error([("q", "q", 2.0, 1)], {"q": {"a": 1}}, drop_self=True)
     assert "--drop-self leaves no document: each has the id of its own query" in said
+
+
+def test_query_ids_that_differ_in_leading_zeros_are_refused() -> None:
+    import falsify_adapters as fa
+
+    qrels = {str(q): {"d": 1} for q in range(1, 6)}
+    run = {("0" + q if q in "12" else q): {"d": 1.0} for q in qrels}
+    with pytest.raises(InputError, match=r"2 query ids differ .* leading zeros alone: '01' in the run, '1' there"):
+        fa.gate(qrels, run, "RR", backend="builtin", n_boot=100)

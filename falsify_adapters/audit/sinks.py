@@ -173,7 +173,8 @@ def _same_plan(path: Path, plan: Mapping[str, Any], resume: bool) -> None:
     text = json.dumps(plan, indent=2, sort_keys=True) + "\n"
     if resume and path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
-        differ = sorted(key for key in {*plan, *before} if plan.get(key) != before.get(key))
+        now, then = ({**made, **made.get("settings", {})} for made in (plan, before))
+        differ = sorted(k for k in {*now, *then} - {"settings"} if now.get(k) != then.get(k))
         if differ:
             raise InputError(
                 f"was begun with another {', '.join(differ)}", where=str(path), legal="the same files and options",

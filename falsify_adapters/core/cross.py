@@ -17,7 +17,9 @@ from falsify_adapters.measures import Measure, sight
 from falsify_adapters.model import Floats, Ints, Judgments, Lists
 
 LOWEST_GRADE = -(2**30)
-ALL_PAIRS = 40_000  # pairs graded at most for a measure that is not 0 without a gold hit
+ALL_PAIRS = 40_000  # pairs graded at most for a measure that is not 0 without a gold hit,
+ALL_DOCUMENTS = 8_000_000  # and documents in them, about, but no fewer gold sets than
+FEWEST_SETS = 20
 BLOCK = 4_000_000  # hits expanded at a time: bounds memory, never changes a value
 
 # (hits, owner (n_pairs,) query whose judgments grade the pair, length (n_pairs,) documents in the list) -> values
@@ -194,7 +196,8 @@ def cross_scores_all(
     n = judgments.n_queries
     gold = np.bincount(judgments.query[judgments.grade >= gold_level(measure)], minlength=n) > 0
     sets = np.flatnonzero(gold)
-    some = max(2, min(len(sets), ALL_PAIRS // n))
+    each = max(int(lists.depth.sum()), 1)  # documents that one column takes
+    some = max(2, min(len(sets), ALL_PAIRS // n, max(FEWEST_SETS, ALL_DOCUMENTS // each)))
     chosen = np.sort(rng.permutation(sets)[:some]) if some < len(sets) else sets
     key = (np.arange(n)[:, None] * n + chosen).ravel()
     pair, rank, grades = [], [], []

@@ -259,6 +259,6 @@ def _about_size(result: GateResult, case: Case, settings: Settings) -> Iterator[
     if smallest > settings.alpha:
         yield Flag(
             "few_queries",
-            f"The score differs from chance in {differ} of {n} queries only, so no p-value under {smallest:.3g} could "
-            "come out.",
+            f"The score differs from chance in {differ} of {n} queries only: whatever they say, exchanging their signs "
+            f"at random gives as much with a chance of {smallest:.3g}. Go by the intervals.",
         )

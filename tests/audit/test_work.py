@@ -136,7 +136,7 @@ def test_what_is_there_is_not_written_over(tree: Path, tmp_path: Path) -> None:
         audit(tree, output=str(tmp_path / name))
         with pytest.raises(FalsifyError, match="--resume"):
             audit(tree, output=str(tmp_path / name))
-        with pytest.raises(FalsifyError, match="was begun with another settings"):
+        with pytest.raises(FalsifyError, match="was begun with another tau"):
             audit(tree, output=str(tmp_path / name), resume=True, tau=0.1)
 
 

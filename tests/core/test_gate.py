@@ -270,3 +270,25 @@ def test_p_values_count_the_draws_that_reach_the_score(n_boot: int, seed: int) -
         hits = null.p * (1 + n_boot) - 1
         assert hits == pytest.approx(round(hits), abs=1e-9)
         assert 0 < null.p <= 1
+
+
+def test_null_a_is_undecided_where_permuting_the_gold_does_as_well() -> None:
+    """One query of six is answered, and no list holds gold of another: every resample of A lies above 0, and yet a
+    permutation in six gives the same score."""
+    import falsify_adapters as fa
+
+    qrels = {f"q{i}": {f"d{i}": 1} for i in range(6)}
+    made = fa.gate(qrels, {"q0": {"d0": 1.0}}, "RR", pool=100, backend="builtin")
+    assert made["RR"].nulls["A"].p == pytest.approx(1 / 6, abs=0.05)
+    assert {name: null.verdict for name, null in made["RR"].nulls.items()}["A"] == "under-ns"
+
+
+def test_the_ceiling_of_a_set_measure_is_a_list_that_ends_in_time() -> None:
+    import falsify_adapters as fa
+
+    qrels = {f"q{i}": {f"d{i}": 1} for i in range(6)}
+    run = {q: {d: 1.0 for d in docs} for q, docs in qrels.items()} | {"q5": {f"x{i}": float(-i) for i in range(50)}}
+    for name, score in (("set_P", 5 / 6), ("set_F", 5 / 6)):
+        (row,) = fa.gate(qrels, run, name, pool=1000, n_boot=100).to_dict()["results"]
+        assert row["score"] == pytest.approx(score)
+        assert row["ceiling"] == pytest.approx(1.0)
