@@ -97,14 +97,16 @@ def _from_lines(path: Path) -> Iterator[tuple[Key, Known]]:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read as text: {error}", where=str(path), legal=LEGAL) from None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
             key = (str(row["task"]), str(row["split"]), "" if row.get("subset") is None else str(row["subset"]))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"no statistics: {error!r}", where=str(path), line=number, legal=LEGAL) from None
+        except KeyError as error:
+            raise InputError(f"has no field {error}", where=str(path), line=number, legal=LEGAL) from None
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InputError(f"is not a JSON object: {error}", where=str(path), line=number, legal=LEGAL) from None
         yield key, known_of(row)
 
 

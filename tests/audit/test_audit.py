@@ -335,7 +335,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
         ([*LINE, "--random-model", "nobody"], "no model is called 'nobody'"),
         ([*LINE, "--resume"], "-o FOLDER or FILE.jsonl"),
         ([*LINE, "--stats", "nope"], "there is no file 'nope'"),
-        ([*LINE, "--stats", "results/org__good/rev/T.json"], "line 1: no statistics"),
+        ([*LINE, "--stats", "results/org__good/rev/T.json"], "line 1: has no field"),
         ([*LINE, "--pool", "9"], "belongs to saved predictions"),
         (["audit", "mteb", "stats.jsonl"], "no .json file of results"),
     ],

@@ -417,8 +417,9 @@ def test_few_queries() -> None:
     assert all(null.ci is None and null.ci95 is None for null in found.nulls.values())
     # 2/2^5 = 0.0625 is above 0.05, 2/2^6 = 0.03125 is not.
     found = judged(make_case(Measure("RR"), five, lists_of(five, 1), 500))
-    assert "The score differs from chance in 5 of 5 queries only, so no p-value under 0.0625" in message(
-        found, "few_queries"
+    assert (
+        "The score differs from chance in 5 of 5 queries only: whatever they say, exchanging their signs at random "
+        "gives as much with a chance of 0.0625" in message(found, "few_queries")
     )
     assert all(null.ci is not None for null in found.nulls.values())
     six = own_gold(6)
