@@ -12,7 +12,7 @@ from falsify_adapters.cli_options import AtLeast
 @click.argument("qrels")
 @click.option("--pool", metavar="FILE", help="Document ids of the collection, one a line or JSON Lines.")
 @click.option("--chunks", metavar="FILE", help="Chunk ids of the collection instead: the runs then rank chunks.")
-@click.option("--depth", metavar="K", type=AtLeast(1), default=1000, help="Ids a query.")
+@click.option("--depth", metavar="K", type=AtLeast(1), default=1000, help="Ids a query; all, where the file has fewer.")
 @click.option("--seeds", metavar="S", type=AtLeast(1), default=5, help="How many runs, one a seed.")
 @click.option("--seed", metavar="N", type=AtLeast(0), default=0, help="Seed of the first run; the next has the next.")
 @click.option("--queries-file", metavar="FILE", help="Only the queries in FILE, one id a line.")
