@@ -111,6 +111,7 @@ def gate(
                 pooled,
                 counted,
                 (*common, *about_queries(a.result.measure, entrant, pooled)),
+                tau,
             )
             for a in found
         ]
@@ -166,7 +167,7 @@ def _counted(entrant: Entrant, rel: int) -> tuple[Ints, Ints]:
 
 def _entry(
     answer: judging.Answer, run: RunFacts, entrant: Entrant, pool: Pool, counted: tuple[Ints, Ints],
-    flags: tuple[Flag, ...],
+    flags: tuple[Flag, ...], tau: float,
 ) -> Entry:  # fmt: skip
     result, judgments, lists = answer.result, entrant.coded.judgments, entrant.ranked.lists
     return Entry(
@@ -188,6 +189,7 @@ def _entry(
         found=counted[1],
         pool_source=pool.source,
         tag=run.tag,
+        tau=tau,
     )
 
 

@@ -35,7 +35,8 @@ class Entry:
     """One measure of one run, with what reading and ranking said of the run. Arrays are (Q,) by judged query.
 
     gold: what the measure takes for gold; relevant, found: documents at the relevance level of the whole report, and
-    how many of them were retrieved, as trec_eval counts num_rel and num_rel_ret; tag: the run's own.
+    how many of them were retrieved, as trec_eval counts num_rel and num_rel_ret; tag: the run's own; tau: the gap that
+    matters.
     """
 
     run: str
@@ -56,6 +57,7 @@ class Entry:
     found: Ints = field(repr=False)
     pool_source: str = ""
     tag: str | None = None
+    tau: float = 0.05
 
     @property
     def measure(self) -> Measure:
@@ -121,6 +123,13 @@ class Entry:
             "flags": [{"code": f.code, "message": f.message} for f in r.flags],
             **({"per_query": self.per_query()} if per_query else {}),
         }
+
+    def plot(self, ax: Any = None) -> Any:
+        """The picture of this entry, into the matplotlib axes given or a figure of its own (extra `plot`). The
+        figure."""
+        from falsify_adapters.report.plot import plot_result
+
+        return plot_result(self.to_dict(), {"tau": self.tau}, ax)
 
     def per_query(self) -> list[dict[str, Any]]:
         """One entry per judged query: score, floor, expectation under each null, gold, documents retrieved, and whether

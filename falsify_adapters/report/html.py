@@ -56,9 +56,18 @@ def steps(sentences: Sequence[str], heading: str = "What to do") -> Markup | Non
 
 
 def table(
-    caption: str, heads: Sequence[str], rows: Iterable[Sequence[Child]], *, words: Sequence[int] = (0,), name: str = ""
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Child]],
+    *,
+    words: Sequence[int] = (0,),
+    name: str = "",
+    of: str = "",
 ) -> Markup:
-    """A table whose first column names its rows. words: the columns that hold words, the others hold numbers."""
+    """A table whose first column names its rows. words: the columns that hold words, the others hold numbers.
+
+    of: what tells the table from others with the same caption, for those who hear the page.
+    """
     kinds = ["" if i in words else "n" for i in range(len(heads))]
     top = [el("th", head, scope="col", class_=kind or None) for head, kind in zip(heads, kinds, strict=True)]
     body = []
@@ -68,13 +77,20 @@ def table(
     whole = el(
         "table", el("caption", caption), el("thead", el("tr", top)), el("tbody", join(body, "\n")), class_=name or None
     )
-    return el("div", whole, class_="scroll", role="region", aria_label=caption, tabindex="0")
+    return el("div", whole, class_="scroll", role="region", aria_label=f"{caption}{of and ': '}{of}", tabindex="0")
 
 
 def facts(caption: str, pairs: Iterable[tuple[Child, Child]], name: str = "names") -> Markup:
     """A table of names and what stands for them."""
     rows = [el("tr", el("th", key, scope="row"), el("td", value, class_="long")) for key, value in pairs]
     return el("table", el("caption", caption), el("tbody", join(rows, "\n")), class_=name)
+
+
+def note_numbers(notes: Notes, result: Mapping[str, Any]) -> list[Child]:
+    """The numbers of a row's notes, as links that are large enough for a finger."""
+    codes = list(notes.messages)
+    links = ((n, f"{n}, {shown(codes[n - 1])}") for n in notes.of_row(result))
+    return [el("a", str(n), href=f"#note-{n}", aria_label=said, title=said, class_="note") for n, said in links]
 
 
 def note_links(notes: Notes, result: Mapping[str, Any]) -> Markup | None:
@@ -108,7 +124,7 @@ def settings(report: Mapping[str, Any], files: Iterable[tuple[str, str, str | No
     """How the numbers were made. files: what each is, its path, and its sha256."""
     plain = [(el("code", name), _plain(value)) for name, value in report["settings"].items()]
     rows = [(what, path, el("code", digest) if digest else "not read from a file") for what, path, digest in files]
-    listed = table("Files", ("", "path", "sha256"), rows, words=(0, 1, 2), name="names")
+    listed = table("Files", ("what", "path", "sha256"), rows, words=(0, 1, 2), name="names")
     return el("section", el("h2", "Settings and files"), facts("Settings", plain, ""), listed)
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 from falsify_adapters.report.floor_advice import overall
 from falsify_adapters.report.floor_text import CHECKS, checks
-from falsify_adapters.report.html import KINDS, facts, note_links, note_list, settings, steps, table, verdict
+from falsify_adapters.report.html import (
+    KINDS,
+    facts,
+    note_links,
+    note_list,
+    note_numbers,
+    settings,
+    steps,
+    table,
+    verdict,
+)
 from falsify_adapters.report.markup import Child, Markup, el, join
 from falsify_adapters.report.page import Notes
 from falsify_adapters.report.picture import Picture, Scale
@@ -57,8 +67,7 @@ def _summary(rows: Sequence[Mapping[str, Any]], notes: Notes) -> Markup:
     for n, row in enumerate(rows, 1):
         verdicts: list[Child] = [verdict(row[name]["verdict"]) if row.get(name) is not None else "-" for name in made]
         numbers = [short(row["expected"]), short(row["sd"]), number(row["ceiling"]), number(row["headroom"])]
-        links = [(" " if i else None, el("a", str(m), href=f"#note-{m}")) for i, m in enumerate(notes.of_row(row))]
-        lines.append([el("a", row["measure"], href=f"#row-{n}"), *verdicts, *numbers, links])
+        lines.append([el("a", row["measure"], href=f"#row-{n}"), *verdicts, *numbers, note_numbers(notes, row)])
     words = (*range(len(made) + 1), len(heads) - 1)
     return el("section", el("h2", "All measures"), table("Floors and checks", heads, lines, words=words))
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from falsify_adapters.report.advice import NULLS, next_steps
-from falsify_adapters.report.html import KINDS, facts, note_links, note_list, settings, steps, table, verdict
+from falsify_adapters.report.html import (
+    KINDS,
+    facts,
+    note_links,
+    note_list,
+    note_numbers,
+    settings,
+    steps,
+    table,
+    verdict,
+)
+from falsify_adapters.report.html_figure import SIGNS, WORDS, figure, hardest, keys_of, mini, name_of
 from falsify_adapters.report.html_queries import queries
 from falsify_adapters.report.markup import Child, Markup, el, join
 from falsify_adapters.report.page import LOUD, Notes, shown
-from falsify_adapters.report.picture import Picture, Scale
 from falsify_adapters.report.safe import count, interval, number, p_value
-from falsify_adapters.report.text import NAMES, shown_verdict
-
-WORDS = {"pass": "passes", "fail": "fails", "under-ns": "too few queries", "toothless": "says nothing here"}
-SIGNS = {"pass": "✓", "fail": "✗", "under-ns": "?", "toothless": "·"}
+from falsify_adapters.report.text import shown_verdict
 
 
 def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
@@ -24,6 +32,7 @@ def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
     verdicts = [result["verdict"] for result in results]
     overall = next((word for word in ("FAIL", "UNDER-NS") if word in verdicts), "PASS")
     notes = Notes.of(results)
+    names, alone = _short_names(results), len(results) == 1
     runs = {(result["run"], result["path"], result["sha256"]): None for result in results}
     files = [("qrels", report["qrels"]["path"], report["qrels"]["sha256"])]
     files += [(f"run {run}" if run != path else "run", path, digest) for run, path, digest in runs]
@@ -32,7 +41,7 @@ def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
         el(
             "main",
             _summary(results, options, notes) if len(results) > 1 else None,
-            join((_section(n, result, options, notes) for n, result in enumerate(results, 1)), "\n"),
+            join((_section(n, r, options, notes, names[r["run"]], alone) for n, r in enumerate(results, 1)), "\n"),
             _legend(options),
             note_list(notes, results),
             settings(report, files),
@@ -70,107 +79,79 @@ def _head(report: Mapping[str, Any], verdicts: Sequence[str]) -> list[Markup]:
     return lines
 
 
+def _short_names(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Runs named by their paths, without the folders that all of them share; other names as they are."""
+    paths = {result["run"] for result in results if result["run"] == result["path"]}
+    shared = posixpath.commonprefix([path.rpartition("/")[0].split("/") for path in paths]) if paths else []
+    skipped = len("".join(f"{folder}/" for folder in shared))
+    return {r["run"]: r["run"][skipped:] if r["run"] in paths and any(shared) else r["run"] for r in results}
+
+
 def _summary(results: Sequence[Mapping[str, Any]], options: Mapping[str, Any], notes: Notes) -> Markup:
     extra = sorted({name for result in results for name in result["nulls"]} - set(NULLS))
-    keys = [*NULLS, *extra]
-    heads = ["run", "measure", "gate", "score", "floor", "ceiling", *(f"gap to {key}" for key in keys), "notes"]
-    rows = []
+    keys, names = [*NULLS, *extra], _short_names(results)
+    heads = ["run", "measure", "gate", "from 0 to 1", "score", "floor", *(f"gap to {key}" for key in keys)]
+    rows: list[list[Child]] = []
     for n, result in enumerate(results, 1):
         gaps = []
         for key in keys:
             null = result["nulls"].get(key)
             sign = "" if null is None else SIGNS[shown_verdict(result, options, key)]
             gaps.append("-" if null is None else f"{number(null['delta'], 3)} {sign}")
-        links: list[Child] = [el("a", str(i), href=f"#note-{i}") for i in notes.of_row(result)]
         rows.append(
             [
-                el("a", result["run"], href=f"#row-{n}"), result["measure"], verdict(result["verdict"]),
-                *(number(result[part], 3) for part in ("score", "floor", "ceiling")), *gaps,
-                [(" " if i else None, link) for i, link in enumerate(links)],
+                el("a", names[result["run"]], href=f"#row-{n}"), result["measure"], verdict(result["verdict"]),
+                mini(result, options), *(number(result[part], 3) for part in ("score", "floor")), *gaps,
+                note_numbers(notes, result),
             ]
         )  # fmt: skip
     signs = "; ".join(f"{SIGNS[key]} {word}" for key, word in WORDS.items())
-    words = (0, 1, 2, len(heads) - 1)
+    explained = f"Bars: the score; red: the null that leaves the smallest gap; grey: tau. Gaps: {signs}."
+    words = (0, 1, 2, 3, len(heads))
     return el(
         "section",
         el("h2", "All rows"),
-        table("Score, floor, ceiling and gaps", heads, rows, words=words, name="names"),
-        el("p", f"Gaps: {signs}.", class_="legend"),
+        table("Score, floor and gaps", [*heads, "notes"], rows, words=words, name="names rows"),
+        el("p", explained, class_="legend"),
     )
 
 
-def _section(n: int, result: Mapping[str, Any], options: Mapping[str, Any], notes: Notes) -> Markup:
-    title = f"{result['run']}, {result['measure']}: "
+def _section(
+    n: int, result: Mapping[str, Any], options: Mapping[str, Any], notes: Notes, name: str, alone: bool
+) -> Markup:
     return el(
         "section",
-        el("h2", title, verdict(result["verdict"])),
+        el("h2", f"{name}, {result['measure']}: ", verdict(result["verdict"])),
         steps(next_steps(result, options), "What this rests on, and what to do"),
-        _figure(f"picture-{n}", result, options),
+        figure(f"picture-{n}", result, options),
         _null_table(result, options),
-        queries(f"queries-{n}", result),
-        facts("Numbers of this row", _numbers(result)),
+        queries(f"queries-{n}", result, hardest(result, options), unfolded=alone),
+        el(
+            "details",
+            el("summary", "Numbers of this row"),
+            facts(f"{name}, {result['measure']}", _numbers(result)),
+            open=alone,
+        ),
         note_links(notes, result),
         id=f"row-{n}",
     )
 
 
-def _keys(result: Mapping[str, Any]) -> list[str]:
-    given = result["nulls"]
-    return [key for key in [*NULLS, *sorted(set(given) - set(NULLS))] if key in given]
-
-
-def _name(key: str) -> str:
-    return f"{key} {NAMES[key]}" if key in NAMES else key
-
-
-def _figure(name: str, result: Mapping[str, Any], options: Mapping[str, Any]) -> Markup:
-    score, tau = result["score"], options["tau"]
-    nulls = {key: result["nulls"][key] for key in _keys(result)}
-    ends = [0.0, score, result["floor"], 1.0 if result["ceiling"] is None else result["ceiling"]]
-    for null in nulls.values():
-        ends += [null["mean"] + x for x in (0.0, tau, *(null["ci95"] or ()), *(null["ci"] or ()))]
-    picture = Picture(Scale(min(ends), max(ends)))
-    picture.mark(score, f"score {number(score)}", "score")
-    picture.mark(result["floor"], f"floor {number(result['floor'])}", "floor")
-    if result["ceiling"] is not None:
-        picture.mark(result["ceiling"], f"ceiling {number(result['ceiling'])}", "ceiling")
-    said = [f"Score {number(score)}, floor {number(result['floor'])}, ceiling {number(result['ceiling'])}."]
-    for key, null in nulls.items():
-        kind = shown_verdict(result, options, key)
-        mean, colour = null["mean"], KINDS.get(kind, "fail")
-        y = picture.row(_name(key), f"{SIGNS[kind]} gap {number(null['delta'])}, {WORDS[kind]}", colour)
-        picture.bar(mean, mean + tau, y - 3, 18, "zone")
-        picture.bar(mean, score, y, 12, f"gap {colour}")
-        picture.line(mean, y - 5, 22, "expected")
-        for part, cap in (("ci", 4), ("ci95", 0)):
-            if null[part] is not None:
-                picture.whisker([mean + end for end in null[part]], y + 23, part, cap)
-        said.append(
-            f"Null {_name(key)}: expected {number(mean)}, gap {number(null['delta'])}, 95 % interval "
-            f"{interval(null['ci95'])}; {WORDS[kind]}."
-        )
-    title = f"{result['run']}, {result['measure']}: score, floor, ceiling and the gap to each null"
-    caption = (
-        f"{result['measure']}. Bars: from what each null expects, the red line, to the score. Grey: the first {tau:g} "
-        "above the null, which a pass needs to leave behind."
-    )
-    return el("figure", picture.svg(name, title, " ".join(said)), el("figcaption", caption))
-
-
 def _null_table(result: Mapping[str, Any], options: Mapping[str, Any]) -> Markup:
     level = 100 * (1 - options["alpha"] / len(NULLS))
-    heads = ("null", "verdict", "expected", "gap", "95 % interval", f"{level:g} % interval", "p", "reach", "how")
+    heads = ("null", "verdict", "gap", "expected", "95 % interval", f"{level:g} % interval", "p", "reach", "how")
     rows: list[list[Child]] = []
-    for key in _keys(result):
+    for key in keys_of(result):
         null, kind = result["nulls"][key], shown_verdict(result, options, key)
         word = el("span", f"{SIGNS[kind]} {WORDS[kind]}", class_=f"verdict {KINDS.get(kind, 'fail')}")
         rows.append(
             [
-                _name(key), word, number(null["mean"]) + _error(null["se"]), number(null["delta"]),
+                name_of(key), word, number(null["delta"]), number(null["mean"]) + _error(null["se"]),
                 interval(null["ci95"]), interval(null["ci"]), p_value(null["p"]), number(null["reach"]), null["method"],
             ]
         )  # fmt: skip
-    return table("The nulls", heads, rows, words=(0, 1, 8))
+    of = f"{result['run']}, {result['measure']}"
+    return table("The nulls", heads, rows, words=(0, 1, 8), of=of)
 
 
 def _error(se: float | None) -> str:
@@ -226,23 +207,26 @@ def _legend(options: Mapping[str, Any]) -> Markup:
     level = 100 * (1 - options["alpha"] / len(NULLS))
     tau = f"{options['tau']:g}"
     signs: list[tuple[list[Markup], str]] = [
-        ([_rule("mark score", up=True)], "the score; it runs through all rows"),
+        ([_rule("mark score", up=True)], "the score; it runs through all rows, and each bar ends at it"),
         (
             [_rule("mark floor", up=True)],
-            "dotted: the floor, what a random order scores, and the ceiling, the best list",
+            "dotted: the floor, what a random order scores, and the ceiling, the best list; an arrow where the ceiling "
+            "lies off to the right",
         ),
-        ([_rule("expected", up=True)], "what the null is expected to score"),
-        ([_box("gap pass")], "filled bar: the gap to a null that the score beats"),
-        ([_box("gap fail")], "empty bar: the gap to a null that the score does not beat"),
-        ([_box("gap open")], "dashed bar: too few queries to tell"),
-        ([_box("gap toothless")], "dotted bar: a null that no order could fail here; it is left out of the verdict"),
-        ([_box("zone")], f"grey: from the null to tau = {tau} above it"),
-        ([_rule("ci95")], "thick line below a bar: 95 % interval of the gap, laid off from what the null expects"),
+        ([_rule("expected", up=True)], "red: what the null is expected to score"),
+        ([_box("bar pass")], "pale: the part of the score that the null reaches as well"),
+        ([_box("gap pass")], "filled: the gap to a null that the score beats"),
+        ([_box("gap fail")], "empty: a null that the score does not beat"),
+        ([_box("gap open")], "dashed: too few queries to tell"),
+        ([_box("gap toothless")], "dotted: a null that no order could fail here; it is left out of the verdict"),
+        ([_box("zone")], f"grey: from the null to tau = {tau} above it, where the bar has to reach"),
+        ([_rule("ci95")], "thick black line: 95 % interval of the gap, laid off from what the null expects"),
         (
             [_rule("ci")],
-            f"thin line: the {level:g} % interval, which decides. Where it reaches from the null across the grey, "
-            "the queries are too few",
+            f"thin black line: the {level:g} % interval, which decides: it has to stay right of the red line. Where "
+            "it reaches from the red line across the grey, the queries are too few",
         ),
+        ([_rule("ties")], "the scores that any order of tied documents could give"),
     ]
     return el(
         "section",

@@ -9,7 +9,7 @@ STYLE = """
   --panel: #1e2125; --zone: #565d66; --score: #7ab8ff; --pass: #4cc9a4; --fail: #ff8f6e; --open: #e6bd45;
   --null: #ff6470; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--bg); color: var(--fg);
+body { margin: 0 auto; padding: 1rem; max-width: 66rem; background: var(--bg); color: var(--fg);
   font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0; }
 h2 { font-size: 1.25rem; line-height: 1.3; margin: 0 0 .5rem; }
@@ -40,6 +40,7 @@ td.n, th.n { text-align: right; white-space: nowrap; }
 code { font: .92em ui-monospace, monospace; }
 text { fill: var(--fg); font: 13px system-ui, sans-serif; paint-order: stroke; stroke: var(--bg); stroke-width: 4px;
   stroke-linejoin: round; font-variant-numeric: tabular-nums; }
+text.mark-name { stroke-width: 7px; }
 text.name, text.found, text.score { font-weight: 600; }
 text.tick, text.floor, text.ceiling { fill: var(--soft); }
 text.score { fill: var(--score); } text.found.pass { fill: var(--pass); } text.found.fail { fill: var(--fail); }
@@ -49,8 +50,17 @@ text.found.open { fill: var(--open); } text.found.toothless { fill: var(--soft);
 .mark.floor, .mark.ceiling { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 2 4; }
 .zone { fill: var(--zone); }
 .gap { stroke-width: 2; } .gap.pass { fill: var(--pass); stroke: var(--pass); }
-.gap.fail { fill: none; stroke: var(--fail); } .gap.open { fill: none; stroke: var(--open); stroke-dasharray: 5 3; }
+.gap.fail { fill: var(--bg); stroke: var(--fail); }
+.gap.open { fill: none; stroke: var(--open); stroke-dasharray: 5 3; }
 .gap.toothless { fill: none; stroke: var(--soft); stroke-dasharray: 1 3; }
+.bar { fill: currentColor; fill-opacity: .28; stroke: currentColor; }
+.tau { stroke: var(--fg); stroke-width: 1; }
+.ties { stroke: var(--score); stroke-width: 4; } .note { display: inline-block; min-width: 1.6rem; padding: .1rem .3rem;
+  text-align: center; }
+.rows th, .rows td { padding-right: .6rem; } .rows td:last-child { white-space: nowrap; }
+.rows tbody th { min-width: 7rem; } .bare { overflow: hidden; }
+.queries.under { fill: var(--fail); } text.below { fill: var(--fail); font-weight: 600; }
+details { margin: .75rem 0; } summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 .expected { stroke: var(--null); stroke-width: 3; }
 .queries { fill: var(--score); } .null-line { fill: none; stroke: var(--null); stroke-width: 2; }
 .ci95 { stroke: var(--fg); stroke-width: 5; } .ci { stroke: var(--fg); stroke-width: 1.5; }
@@ -70,5 +80,7 @@ footer { margin-top: 2rem; color: var(--soft); font-size: .9rem; }
   --score: #0b57a4;
   --pass: #00735c; --fail: #b3381a; --open: #7a5a00; } body { max-width: none; padding: 0; font-size: 10pt; }
   .scroll { overflow: visible; } table { font-size: 8pt; } tr, .steps { break-inside: avoid; }
-  h2, h3, caption { break-after: avoid; } th, td { padding-right: .5rem; } }
+  h2, h3, caption, summary { break-after: avoid; }
+  details::details-content { content-visibility: visible; height: auto; }
+  th, td { padding-right: .5rem; } }
 """

@@ -62,6 +62,11 @@ class Picture:
         self._label(value, self.y - 5, text, kind)
         self._through.append((value, kind, self.y - 2))
 
+    def beyond(self, text: str, kind: str) -> None:
+        """The label of a value that lies off to the right, in a line of its own at the top."""
+        self.y += 18
+        self._label(self.scale.high, self.y - 5, text, kind)
+
     def row(self, name: str, found: str, kind: str = "") -> int:
         """Opens a row: its name at the left, what was found at the right, or below where both are too long for a line.
 
@@ -96,6 +101,10 @@ class Picture:
         self._front.append(el("line", x1=first, x2=last, y1=y, y2=y, class_=kind))
         for value in ends if cap else ():
             self.line(value, y - cap, 2 * cap, "cap")
+
+    def bare(self, height: int, width: str) -> Markup:
+        """The shapes alone, without axis or words, for a table that says the same in numbers."""
+        return el("svg", self._back, self._front, width=width, height=height, aria_hidden="true", class_="bare")
 
     def _label(self, value: float, y: float, text: str, kind: str) -> None:
         share = self.scale.share(value)

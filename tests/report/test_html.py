@@ -19,6 +19,7 @@ from falsify_adapters.errors import OptionError
 from falsify_adapters.report.cures import CURES
 from falsify_adapters.report.floor_data import FloorReport
 from falsify_adapters.report.html import to_html
+from falsify_adapters.report.html_figure import hardest, scale_of
 from falsify_adapters.report.markup import el
 from falsify_adapters.report.picture import Scale
 from falsify_adapters.report.safe import number, p_value, short
@@ -186,12 +187,64 @@ def test_the_verdict_comes_first_and_in_words() -> None:
 
 
 def test_the_bars_are_where_the_numbers_are() -> None:
-    """On a scale from 0 to 1 percents are the numbers: null A from 0.51 to the score, grey up to 0.51 + tau."""
+    """On a scale from 0 to 1 percents are the numbers: grey from null A, 0.51, up to 0.51 + tau; the score from 0, and
+    filled from the null on."""
     parsed = Parsed(to_html(report(row("r", "nDCG@10", 0.8, [0.51, 0.49, 0.02, 0.5], PASS))))
     bars = [(bar["class"], bar["x"], bar["width"]) for bar in parsed.named("rect") if "%" in (bar["x"] or "")]
-    assert bars[:2] == [("zone", "51.000%", "5.000%"), ("gap pass", "51.000%", "29.000%")]
+    assert bars[:3] == [
+        ("zone", "51.000%", "5.000%"), ("bar pass", "0.000%", "80.000%"), ("gap pass", "51.000%", "29.000%"),
+    ]  # fmt: skip
+    null_line = next(line for line in parsed.named("line") if line["class"] == "expected")
+    assert null_line["x1"] == null_line["x2"] == "51.000%"
     whisker = next(line for line in parsed.named("line") if line["class"] == "ci95")
     assert (whisker["x1"], whisker["x2"]) == ("77.000%", "83.000%")
+
+
+def test_a_bar_under_its_null_has_no_gap() -> None:
+    under = row("r", "nDCG@10", 0.4, [0.5] * 4, ["fail"] * 4)
+    classes = [bar["class"] for bar in Parsed(to_html(report(under))).named("rect") if "%" in (bar["x"] or "")]
+    assert classes == ["zone", "bar fail"] * 4
+
+
+def test_a_far_ceiling_is_pointed_at() -> None:
+    low = row("r", "AP", 0.02, [0.01] * 4, ["fail"] * 4, half=0.004)
+    assert scale_of(low, 0.05)[1:] == (pytest.approx(1.15 * 0.06), False)
+    assert "ceiling 1.0000 →" in Parsed(to_html(report(low))).text
+    assert scale_of(row("r", "AP", 0.32, [0.01] * 4, PASS), 0.05) == (0.0, 1.0, True)
+    assert scale_of(row("r", "AP", 0.02, [0.01] * 4, PASS, ceiling=0.05), 0.05)[2]
+
+
+def test_ties_are_drawn_as_far_as_they_reach() -> None:
+    tied = Parsed(to_html(report(row("r", "P@10", 0.8, [0.1] * 4, PASS, tied_queries=7, tie_span=[0.75, 0.84]))))
+    (line,) = [line for line in tied.named("line") if line["class"] == "ties" and "%" in (line["x1"] or "")]
+    assert (line["x1"], line["x2"]) == ("75.000%", "84.000%")
+    assert "0.7500 to 0.8400" in tied.text
+    without = Parsed(to_html(report(row("r", "P@10", 0.8, [0.1] * 4, PASS))))
+    assert not [line for line in without.named("line") if line["class"] == "ties" and "%" in (line["x1"] or "")]
+
+
+def test_the_table_of_all_rows_draws_the_hardest_null() -> None:
+    """The one with the smallest gap of those that say something."""
+    one = row("r", "P@10", 0.8, [0.1, 0.2, 0.3, 0.25], PASS)
+    assert hardest(one, {"tau": 0.05}) == "C"
+    one["nulls"]["D"] |= {"delta": 0.4, "mean": 0.4, "reach": 0.01}
+    assert hardest(one, {"tau": 0.05}) == "D"
+    one["flags"] = [{"code": "null_toothless", "message": "Null D says nothing here."}]
+    assert hardest(one, {"tau": 0.05}) == "C"
+    parsed = Parsed(to_html(report(one, one)))
+    small_ones = [svg for svg in parsed.named("svg") if svg.get("class") == "bare"]
+    assert len(small_ones) == 2
+
+
+def test_folders_that_all_runs_share_are_left_out() -> None:
+    def named(*paths: str) -> list[str]:
+        made = report(*(good(run=path, path=path) for path in paths))
+        return [part.strip() for part in Parsed(to_html(made)).text if part.strip().endswith("nDCG@10:")]
+
+    assert named("a/b/x.run", "a/b/y.run") == ["x.run, nDCG@10:", "y.run, nDCG@10:"]
+    assert named("a/b/x.run", "a/bc/x.run") == ["b/x.run, nDCG@10:", "bc/x.run, nDCG@10:"]
+    assert named("/x.run", "y.run") == ["/x.run, nDCG@10:", "y.run, nDCG@10:"]
+    assert named("/a/x.run") == ["x.run, nDCG@10:"]
 
 
 def test_every_flag_has_the_cure_of_the_documentation() -> None:

@@ -6,8 +6,10 @@ import io
 import sys
 from typing import Any
 
+import matplotlib
 import pytest
 from made_reports import cheat, good, report, small
+from matplotlib.figure import Figure
 
 import falsify_adapters as fa
 from falsify_adapters.errors import NotInstalledError
@@ -20,27 +22,56 @@ def lines_of(axes: Any, color: str) -> list[Any]:
     return [line for line in axes.lines if line.get_color() == color]
 
 
-def test_bars_run_from_each_null_to_the_score() -> None:
+def test_bars_are_the_scores_and_lines_the_nulls() -> None:
     figure = plot_gate(GATE)
     assert len(figure.axes) == 3
     for axes, result in zip(figure.axes, GATE["results"], strict=True):
         means = [null["mean"] for null in result["nulls"].values()]
-        bars = [patch for patch in axes.patches if patch.get_height() == pytest.approx(0.4)]
-        ends = [sorted((bar.get_x(), bar.get_x() + bar.get_width())) for bar in bars]
-        assert ends == [pytest.approx(sorted((mean, result["score"]))) for mean in means]
+        bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches if bar.get_gid() == "score"]
+        assert bars == [(0.0, pytest.approx(result["score"]))] * 4
         assert [line.get_xdata()[0] for line in lines_of(axes, RED)] == pytest.approx(means)
-        zones = [patch for patch in axes.patches if patch.get_height() == pytest.approx(0.62)]
-        assert [zone.get_width() for zone in zones] == pytest.approx([0.05] * 4)
+        zones = [(zone.get_x(), zone.get_width()) for zone in axes.patches if zone.get_gid() == "tau"]
+        assert zones == [(pytest.approx(mean), pytest.approx(0.05)) for mean in means]
+        gaps = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches if bar.get_gid() == "gap"]
+        beaten = [null["mean"] for null in result["nulls"].values() if null["verdict"] == "pass"]
+        assert gaps == [(pytest.approx(mean), pytest.approx(result["score"])) for mean in beaten]
+        ends = [list(line.get_xdata()) for line in axes.lines if line.get_gid() == "ci95"]
+        assert ends == [
+            pytest.approx([null["mean"] + end for end in null["ci95"]]) for null in result["nulls"].values()
+        ]
         assert result["verdict"] in axes.get_title(loc="left")
 
 
-def test_it_is_saved_as_vectors() -> None:
-    out = io.BytesIO()
-    plot_gate(GATE).savefig(out, format="svg", metadata={"Date": None})
-    assert out.getvalue().lstrip().startswith(b"<?xml")
-    out = io.BytesIO()
-    plot_gate(GATE).savefig(out, format="pdf")
-    assert out.getvalue().startswith(b"%PDF")
+def test_ties_have_a_row() -> None:
+    result = good(tied_queries=3, tie_span=[0.88, 0.93])
+    axes = plot_gate(report(result)).axes[0]
+    (ties,) = [line for line in axes.lines if line.get_gid() == "ties"]
+    assert list(ties.get_xdata()) == [0.88, 0.93]
+    assert axes.get_yticklabels()[-1].get_text() == "tied documents,\nany order"
+
+
+@pytest.mark.parametrize(("ending", "start", "dated"), [("svg", b"<?xml", "Date"), ("pdf", b"%PDF", "CreationDate")])
+def test_it_is_saved_as_vectors_and_the_same_each_time(ending: str, start: bytes, dated: str) -> None:
+    saved = []
+    for _ in range(2):
+        out = io.BytesIO()
+        with matplotlib.rc_context({"svg.hashsalt": "falsify"}):
+            plot_gate(GATE).savefig(out, format=ending, metadata={dated: None})
+        saved.append(out.getvalue())
+    assert saved[0].startswith(start)
+    assert saved[0] == saved[1]
+
+
+def test_a_result_goes_where_it_is_wanted() -> None:
+    qrels = {f"q{i}": {f"d{i}": 1} for i in range(10)}
+    run = {f"q{i}": {f"d{i}": 1.0} for i in range(10)}
+    made = fa.gate(qrels, run, "RR@10", pool=100, n_boot=100, tau=0.07)
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert made["RR@10"].plot(right) is figure
+    assert not left.patches
+    assert [bar.get_width() for bar in right.patches if bar.get_gid() == "tau"] == pytest.approx([0.07] * 4)
+    assert made["RR@10"].plot() is not figure
 
 
 def test_names_are_no_mathematics() -> None:
