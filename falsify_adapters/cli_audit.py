@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -119,7 +120,7 @@ def mteb(
         )  # fmt: skip
     if pool is not None or drop_self:
         raise OptionError("belongs to saved predictions", where="--pool, --drop-self", legal="together with --qrels")
-    grows = output is not None and (output.endswith(".jsonl") or "." not in output.rsplit("/", 1)[-1])
+    grows = _grows(output)
     form = output_format(chosen, None if grows else output, FORMATS)
     if not grows:
         check_output(output, (path,))
@@ -129,7 +130,7 @@ def mteb(
 
     from falsify_adapters.audit.api import audit_mteb
 
-    progress = progress_on(sys.stderr, wanted=not (no_progress or quiet))
+    progress = progress_on(sys.stderr, wanted=not (no_progress or quiet), unit="files")
     report = audit_mteb(path, output=output if grows else None, progress=progress, **settings)
     if output is not None and output != "-" and not grows:
         write_file(output, str(write(report.to_dict())))
@@ -140,6 +141,14 @@ def mteb(
     elif not quiet:
         emit(str(write(report.to_dict())))
     return int(any(report.summary.counts[name] for name in fail_on))
+
+
+def _grows(output: str | None) -> bool:
+    """Whether rows go there as they are made: into JSON Lines, or a folder, which has no ending or is there already."""
+    if output is None or output == "-":
+        return False
+    path = Path(output)
+    return path.suffix in ("", ".jsonl") or output.endswith("/") or path.is_dir()
 
 
 def _predictions(

@@ -163,20 +163,38 @@ def use_color(stream: IO[str]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def progress_on(stream: IO[str], *, wanted: bool) -> Progress | None:
-    """A line on a terminal that says how far each stage is, at most ten times a second; None on anything else."""
+def progress_on(stream: IO[str], *, wanted: bool, unit: str = "") -> Progress | None:
+    """A line on a terminal that says how far each stage is, at most ten times a second; None on anything else.
+
+    unit: what is counted, in the plural; with it the line also says how many are done a second and how long the rest
+    will take, by what was done since the stage began.
+    """
     if not wanted or not stream.isatty() or os.environ.get("TERM") == "dumb":
         return None
-    last, shown = 0.0, ""
+    last, shown, begun, ready = 0.0, "", 0.0, 0
 
     def show(stage: str, done: int, total: int) -> None:
-        nonlocal last, shown
+        nonlocal last, shown, begun, ready
         now = time.monotonic()
-        if stage == shown and done < total and now - last < 0.1:
+        if stage != shown:
+            begun, ready = now, done
+        elif done < total and now - last < 0.1:
             return
         last, shown = now, stage
-        ended = done >= total
-        stream.write("\r\x1b[K" if ended else f"\r\x1b[K{stage} {done}/{total}")
+        line = f"{stage} {done}/{total}"
+        if unit:
+            line += f" {unit}"
+            if done > ready and now > begun:
+                rate = (done - ready) / (now - begun)
+                line += f", {rate:{',.0f' if rate >= 10 else '.1g'}} a second, {_span((total - done) / rate)} left"
+        stream.write("\r\x1b[K" if done >= total else f"\r\x1b[K{line}")
         stream.flush()
 
     return show
+
+
+def _span(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60:02} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02} min"

@@ -370,6 +370,21 @@ def test_progress_is_for_terminals_and_cleans_up(monkeypatch: pytest.MonkeyPatch
     assert terminal.text == "\r\x1b[Kreading 1/3\r\x1b[K"
 
 
+def test_progress_says_how_fast_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    times = iter([100.0, 102.0, 104.0, 104.05, 110.0])
+    monkeypatch.setattr(cli_common.time, "monotonic", lambda: next(times))
+    terminal = Terminal()
+    show = cli_common.progress_on(terminal, wanted=True, unit="files")  # type: ignore[arg-type]
+    assert show is not None
+    for done in (400, 600, 2400, 2500, 500_000):  # 400 were there before
+        show("auditing", done, 500_000)
+    assert terminal.text.split("\r\x1b[K") == [
+        "", "auditing 400/500000 files", "auditing 600/500000 files, 100 a second, 1 h 23 min left",
+        "auditing 2400/500000 files, 500 a second, 16 min 35 s left", "",
+    ]  # fmt: skip
+
+
 def test_a_reader_that_leaves_early_changes_nothing() -> None:
     code = (
         "import sys, types; from falsify_adapters import cli_common\n"

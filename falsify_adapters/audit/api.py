@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from falsify_adapters import __version__
-from falsify_adapters.audit.find import Tree, find
+from falsify_adapters.audit.find import Tree, find, fitting
 from falsify_adapters.audit.judge import MAIN, RANDOM, Context, measure_of, random_scores
-from falsify_adapters.audit.results import named
+from falsify_adapters.audit.results import legal, named
 from falsify_adapters.audit.sinks import Lines, Memory, Parts, Sink
 from falsify_adapters.audit.stats import read_statistics
 from falsify_adapters.audit.summary import Summary
@@ -26,12 +26,12 @@ class AuditReport:
     """What an audit found. head: everything but the rows; sink: where those are; summary: of tasks and models."""
 
     head: Mapping[str, Any]
-    sink: Memory | Parts | Lines
+    sink: Sink
     summary: Summary
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """All rows, in the order of the files."""
-        return list(self.sink.rows())
+        """All rows, in the order of the paths of the files; an archive may hold them in another."""
+        return sorted(self.sink, key=lambda row: str(row["path"]))
 
     def to_dict(self, *, rows: bool = True) -> dict[str, Any]:
         """The report as plain data (schema falsify-adapters.audit/1)."""
@@ -87,52 +87,38 @@ def audit_mteb(
                 legal="main_score, or ndcg_at_10, map_at_1000, map, mrr_at_10, recall_at_100, precision_at_5, ...",
             )  # fmt: skip
     say = progress or (lambda *_: None)
-    tree, statistics = find(path, tasks, models), read_statistics(stats)
-    found, random = _random(path, random_model, asked)
+    every, statistics = find(path), read_statistics(stats)
+    tree = fitting(every, tasks, models)
+    found, random = _random(every, random_model, asked)
     context = Context(statistics, asked, tau, ", ".join(found), random)
     settings = {
         "path": path, "stats": stats if stats is not None else statistics.path or None, "measures": list(asked),
         "tasks": list(tasks), "models": list(models), "random_model": ", ".join(found) or None, "tau": tau,
     }  # fmt: skip
     plan = {"version": __version__, "settings": settings, "files": len(tree.items), "batch": batch,
-            "items": _digest(tree)}  # fmt: skip
-    sink: Memory | Parts | Lines = Memory()
+            "items": _digest(tree.items), "statistics": _digest(f"{item}" for item in sorted(statistics.known.items())),
+            "random": _digest(f"{item}" for item in sorted(random.items()))}  # fmt: skip
+    sink: Sink = Memory()
     if output is not None:
+        if Path(path).is_dir() and Path(output).resolve().is_relative_to(Path(path).resolve()):
+            raise OptionError("lies in the tree that is audited", where=f"-o {output}", legal="a place outside of it")
         sink = (Lines if output.endswith(".jsonl") else Parts)(output, plan, resume=resume)
     elif resume:
         raise OptionError(
             "there is nothing to go on from", where="--resume", legal="together with -o FOLDER or FILE.jsonl"
         )
-    kept: Sink = sink
-    work(tree, context, kept, jobs=jobs, cluster=cluster, batch=batch, say=say)
+    work(tree, context, sink, jobs=jobs, cluster=cluster, batch=batch, say=say)
     head = {
         "schema": SCHEMA, "version": __version__, "settings": settings,
         "files": len(tree.items), "statistics": len(statistics.known),
     }  # fmt: skip
-    return AuditReport(head, sink, Summary(_stream(sink), tau))
+    return AuditReport(head, sink, Summary(sink, tau))
 
 
-def _stream(sink: Memory | Parts | Lines) -> Iterator[Mapping[str, Any]]:
-    if isinstance(sink, Parts):
-        import polars as pl
-
-        for part in sorted(sink.folder.glob("part-*.parquet")):
-            yield from pl.read_parquet(part).iter_rows(named=True)
-    elif isinstance(sink, Lines):
-        import json
-
-        with sink.path.open(encoding="utf-8") as file:
-            for line in file:
-                yield json.loads(line)
-    else:
-        yield from sink.rows()
-
-
-def _random(path: str, pattern: str | None, asked: Sequence[str]) -> tuple[list[str], dict[Any, float]]:
+def _random(every: Tree, pattern: str | None, asked: Sequence[str]) -> tuple[list[str], dict[Any, float]]:
     """The models whose results are a measured floor, and those results; their files are read beforehand."""
     if pattern == "none":
         return [], {}
-    every = find(path)
     fits = _matcher(pattern)
     items = [item for item in every.items if fits(named(item).model)]
     if not items:
@@ -142,8 +128,8 @@ def _random(path: str, pattern: str | None, asked: Sequence[str]) -> tuple[list[
             )
         return [], {}
     some = Tree(every.root, tuple(items))
-    files = list(some.stream()) if some.archive else [(item, some.read(item)) for item in items]
-    return sorted({named(item).model for item in items}), random_scores(sorted(files), asked)
+    files = some.stream() if some.archive else ((item, some.read(item)) for item in items)
+    return sorted({legal(named(item).model) for item in items}), random_scores(files, asked)
 
 
 def _matcher(pattern: str | None) -> Any:
@@ -154,7 +140,7 @@ def _matcher(pattern: str | None) -> Any:
     return lambda model: fnmatchcase(model, pattern)
 
 
-def _digest(tree: Tree) -> str:
+def _digest(lines: Iterable[str]) -> str:
     import hashlib
 
-    return hashlib.sha256("\n".join(tree.items).encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode(errors="backslashreplace")).hexdigest()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from falsify_adapters.audit.results import Named, Record, Unreadable, named, records
+from falsify_adapters.audit.results import Named, Record, Unreadable, legal, named, records
 from falsify_adapters.audit.stats import Known, Statistics
 from falsify_adapters.core.published import (
     FAMILIES,
@@ -228,7 +228,8 @@ def resolve(record: Record, asked: str) -> tuple[list[str], str]:
         # Before main_score there were retrieval tasks with ndcg_at_10 and reranking tasks with map alone.
         return (found[:1], "") if found else ([], "no main_score, and no ndcg_at_10 or map either")
     main = record.values[MAIN]
-    alike = [name for name, value in record.values.items() if abs(value - main) < SAME and measure_of(name)]
+    low, high = main - SAME, main + SAME
+    alike = [name for name, value in record.values.items() if low < value < high and measure_of(name)]
     if not alike:
         return [], f"main_score {main:g} equals no named value that has a floor"
     typical = [[name for name in tier if name in alike] for tier in MAIN_NAMES]
@@ -243,28 +244,43 @@ def _ours(asked: str) -> Measure | None:
 
 
 def _row(item: str, where: Named, split: str, subset: str, measure: str, *, why: str) -> Row:
+    model, revision, task, split, subset, item = map(
+        legal, (where.model, where.revision, where.task, split, subset, item)
+    )
     return {
-        "model": where.model, "revision": where.revision, "task": where.task, "split": split, "subset": subset,
+        "model": model, "revision": revision, "task": task, "split": split, "subset": subset,
         "measure": measure, "score": None, "floor": None, "floor_source": None, "ceiling": None,
         "headroom_used": None, "finding": "unknown", "why": why, "queries": None, "n": None, "gold": None,
         "doubts": [], "path": item,
     }  # fmt: skip
 
 
-def random_scores(files: Sequence[tuple[str, bytes | str]], measures: Sequence[str]) -> dict[Place, float]:
-    """The scores of the random model, by task, split, subset and measure; the last revision counts."""
-    out: dict[Place, float] = {}
+def random_scores(files: Iterable[tuple[str, bytes | str]], measures: Sequence[str]) -> dict[Place, float]:
+    """The scores of the random model, by task, split, subset and measure; of several files the last by name counts."""
+    merged: dict[tuple[str, str, str], tuple[str, dict[str, float]]] = {}
     for item, data in files:
         try:
             task, found = records(data) if isinstance(data, bytes) else (None, [])
         except Unreadable:
             continue
         for record in found:
-            for asked in measures:
-                # Every value of the random model: others may have its task's main score under another name.
-                names = resolve(record, asked)[0] if asked != MAIN else list(record.values)
-                for name in names:
-                    if (measure := measure_of(name)) is not None:
-                        place = (task or named(item).task, record.split, record.subset)
-                        out[*place, str(measure)] = record.values[name]
-    return out
+            place = (task or named(item).task, record.split, record.subset)
+            # Every value of the random model: others may have its task's main score under another name.
+            values: Mapping[str, float] = record.values
+            if MAIN not in measures:
+                names = [name for asked in measures for name in resolve(record, asked)[0]]
+                values = {name: values[name] for name in names}
+            last, before = merged.get(place, ("", {}))
+            merged[place] = (item, {**before, **values}) if item >= last else (last, {**values, **before})
+    return {
+        (*place, label): value
+        for place, (_, values) in merged.items()
+        for name, value in values.items()
+        if (label := _label(name))
+    }
+
+
+@cache
+def _label(name: str) -> str:
+    measure = measure_of(name)
+    return "" if measure is None else str(measure)

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 LARGEST = 32 * 2**20  # bytes; a real file has some ten thousand
@@ -39,10 +38,15 @@ class Named:
 
 def named(item: str) -> Named:
     """Model, revision and task from the path of an item; `__` in a folder of a model stands for `/`."""
-    parts = PurePosixPath(item).parts
-    folders = [part for part in parts[:-1] if part not in ("/", ".", "results")]
+    *above, name = item.split("/")
+    folders = [part for part in above if part not in ("", ".", "results")]
     model, revision = (folders[-2], folders[-1]) if len(folders) > 1 else (folders[-1] if folders else "", "")
-    return Named(model.replace("__", "/"), revision, PurePosixPath(item).stem)
+    return Named(model.replace("__", "/"), revision, name.removesuffix(".json"))
+
+
+def legal(text: str) -> str:
+    """The text with what cannot be written as UTF-8 as escapes: bytes of file names, halves of surrogate pairs."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def records(data: bytes) -> tuple[str | None, list[Record]]:
@@ -104,12 +108,12 @@ def _is_record(entry: Mapping[str, Any]) -> bool:
 
 
 def _record(split: str, subset: str, entry: Mapping[str, Any]) -> Record:
-    values: dict[str, float] = {}
+    values = {key: value for key, value in entry.items() if type(value) is float and -1e300 < value < 1e300}
     odd: dict[str, str] = {}
     for key, value in entry.items():
-        if type(value) is float and -1e300 < value < 1e300:  # nearly all of them
-            values[key] = value
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        if key in values:
+            continue
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             # A whole number may be too long for a double.
             number = float(value) if abs(value) <= 1e300 else math.inf if value == value else math.nan
             if math.isfinite(number):

@@ -28,7 +28,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """By task, split and subset. path: where they are from, "" for none; fingerprint: of what was read."""
+    """By task, split and subset. path: where they are from, "" for none."""
 
     path: str = ""
     known: Mapping[Key, Known] = field(default_factory=dict, repr=False)

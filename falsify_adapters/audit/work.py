@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -13,7 +14,7 @@ from typing import Any
 from falsify_adapters.audit.find import Tree
 from falsify_adapters.audit.judge import Context, Row, judge
 from falsify_adapters.audit.sinks import Sink
-from falsify_adapters.errors import NotInstalledError, OptionError
+from falsify_adapters.errors import BackendError, MissingInputError, NotInstalledError, OptionError
 
 BATCH = 200  # files; a batch is what is handed out, written and resumed
 Progress = Callable[[str, int, int], None]
@@ -27,16 +28,20 @@ def work(
     """Judge every item of the tree that the sink does not hold yet, batch by batch. The batches follow from the items
     alone, so that rows are the same however the work was done.
 
-    jobs: processes here; cluster: the address of a Dask scheduler instead. Raises NotInstalledError, OptionError.
+    jobs: processes here; cluster: the address of a Dask scheduler instead; say: called with the number of files that
+    are done. Raises NotInstalledError, OptionError, MissingInputError where a worker does not see the files.
     """
-    done = sink.done()
-    total = -(-len(tree.items) // batch)
-    left = [n for n in range(total) if n not in done]
-    say("auditing", total - len(left), total)
-    task = _Task(pickle.dumps((tree.root, context)), sink.pack)
-    for n, (number, packed) in enumerate(_answers(_batches(tree, batch, set(left)), task, jobs, cluster), 1):
+    done, files = sink.done(), len(tree.items)
+    sizes = [min(batch, files - start) for start in range(0, files, batch)]
+    left = {n for n in range(len(sizes)) if n not in done}
+    ready = files - sum(sizes[n] for n in left)
+    say("auditing", ready, files)
+    # Workers on other machines start in other folders.
+    task = _Task(pickle.dumps((os.path.abspath(tree.root), context)), sink.pack)  # noqa: PTH100
+    for number, packed in _answers(_batches(tree, batch, left), task, jobs, cluster):
         sink.put(number, packed)
-        say("auditing", total - len(left) + n, total)
+        ready += sizes[number]
+        say("auditing", ready, files)
 
 
 def _batches(tree: Tree, size: int, wanted: set[int]) -> Iterator[Batch]:
@@ -45,17 +50,11 @@ def _batches(tree: Tree, size: int, wanted: set[int]) -> Iterator[Batch]:
             yield n, tree.items[n * size : (n + 1) * size], None
         return
     # An archive is read once, from front to back, and its files are handed out with their bytes.
-    place = {item: n // size for n, item in enumerate(tree.items)}
-    missing = {n: len(tree.items[n * size : (n + 1) * size]) for n in wanted}
-    held: dict[int, dict[str, bytes | str]] = {n: {} for n in wanted}
-    for item, data in tree.stream():
-        n = place[item]
-        if n not in wanted:
-            continue
-        held[n][item] = data
-        if len(held[n]) == missing[n]:
-            files = dict(sorted(held.pop(n).items()))
-            yield n, list(files), list(files.values())
+    stream = tree.stream()
+    for n in range(max(wanted, default=-1) + 1):
+        some = list(islice(stream, size))
+        if n in wanted:
+            yield n, [item for item, _ in some], [data for _, data in some]
 
 
 def _answers(batches: Iterable[Batch], task: _Task, jobs: int, cluster: str | None) -> Iterator[tuple[int, Any]]:
@@ -69,7 +68,7 @@ def _answers(batches: Iterable[Batch], task: _Task, jobs: int, cluster: str | No
             "working in several processes needs the package joblib", where="--jobs" if cluster is None else "--cluster",
             mend="pip install 'falsify-adapters[audit]', or leave the option out.",
         ) from error  # fmt: skip
-    with _backend(cluster) as n_jobs:
+    with _backend(cluster) as n_jobs, _workers_may_die(cluster):
         parallel = Parallel(n_jobs=n_jobs or jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
         if cluster is None:
             yield from parallel(delayed(task)(batch) for batch in batches)
@@ -78,6 +77,25 @@ def _answers(batches: Iterable[Batch], task: _Task, jobs: int, cluster: str | No
         waiting = iter(batches)
         while some := list(islice(waiting, 64)):
             yield from parallel(delayed(task)(batch) for batch in some)
+
+
+@contextmanager
+def _workers_may_die(cluster: str | None) -> Iterator[None]:
+    """A worker that dies alone is replaced or its batch given to another; here one too many did."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    died: tuple[type[Exception], ...] = (BrokenProcessPool,)
+    if cluster is not None:
+        from distributed import KilledWorker
+
+        died = (KilledWorker,)
+    try:
+        yield
+    except died as error:
+        raise BackendError(
+            "a worker was killed, for want of memory perhaps", where="--jobs" if cluster is None else "--cluster",
+            mend="Take fewer workers or a smaller --batch, and go on with --resume.",
+        ) from error  # fmt: skip
 
 
 def _backend(cluster: str | None) -> AbstractContextManager[int | None]:
@@ -127,6 +145,11 @@ class _Task:
         number, items, files = batch
         root, context = _unpacked(self.common)
         tree = Tree(root, ())
+        if files is None and not os.path.exists(root):  # noqa: PTH110
+            raise MissingInputError(
+                f"a worker sees no {root!r}", where="--cluster", legal="a path that all workers share",
+                mend="Or give a .tar.gz, whose files are sent to the workers.",
+            )  # fmt: skip
         data = [tree.read(item) for item in items] if files is None else files
         rows = [row for item, content in zip(items, data, strict=True) for row in judge(item, content, context)]
         return number, self.pack(number, rows)

@@ -11,6 +11,7 @@ from typing import Any
 from falsify_adapters.report.rows import rows
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four: full-width
+SUMMARIES = ("findings", "tasks", "models")  # of an audit: as long as many rows
 
 
 def to_csv(report: Mapping[str, Any]) -> str:
@@ -19,11 +20,11 @@ def to_csv(report: Mapping[str, Any]) -> str:
 
 
 def to_jsonl(report: Mapping[str, Any]) -> str:
-    """One JSON object per result, each with the settings and the qrels of the report."""
+    """One JSON object per result, each with the settings and the qrels of the report, but without its summaries."""
     if "results" not in report:  # a comparison: the rows, and the tests between them
         lines = [*rows(report), *report["comparisons"]]
         return "".join(json.dumps({"schema": report["schema"], **line}, allow_nan=False) + "\n" for line in lines)
-    shared = {key: value for key, value in report.items() if key != "results"}
+    shared = {key: value for key, value in report.items() if key not in ("results", *SUMMARIES)}
     return "".join(json.dumps(shared | result, allow_nan=False) + "\n" for result in report["results"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -16,7 +17,11 @@ import pytest
 
 import falsify_adapters as fa
 from falsify_adapters import cli
-from falsify_adapters.audit.sinks import Lines, Parts, frame
+from falsify_adapters.audit.find import find
+from falsify_adapters.audit.judge import Context
+from falsify_adapters.audit.sinks import Lines, Memory, Parts, frame
+from falsify_adapters.audit.stats import Statistics
+from falsify_adapters.audit.work import _Task, work
 from falsify_adapters.errors import FalsifyError
 
 FILES, BATCH = 120, 10
@@ -107,7 +112,7 @@ def test_a_run_that_is_killed_again_and_again_ends_the_same(tree: Path, tmp_path
             done = int(line.split()[1])
             assert done >= reported, "what was reported done is not lost"
             reported = done
-            if done < FILES // BATCH and dice.random() < 0.5:
+            if done < FILES and dice.random() < 0.5:
                 time.sleep(dice.random() * 0.04)
                 process.send_signal(signal.SIGKILL)
                 kills += 1
@@ -140,6 +145,50 @@ def test_what_is_there_is_not_written_over(tree: Path, tmp_path: Path) -> None:
             audit(tree, output=str(tmp_path / name), resume=True, tau=0.1)
 
 
+def test_what_was_asked_for_has_to_be_known_and_the_same(tree: Path, tmp_path: Path) -> None:
+    known = (tree / "stats.jsonl").read_text()
+    stats = tmp_path / "stats.jsonl"
+    for name, manifest in (("parts", "parts/manifest.json"), ("x.jsonl", "x.jsonl.manifest.json")):
+        stats.write_text(known)
+        options = {"stats": str(stats), "output": str(tmp_path / name)}
+        fa.audit_mteb(str(tree / "results"), **options)
+        stats.write_text(known.replace('"num_queries": 500', '"num_queries": 400'))
+        with pytest.raises(FalsifyError, match="was begun with another statistics"):
+            fa.audit_mteb(str(tree / "results"), resume=True, **options)
+        for torn in ("", "[]"):
+            (tmp_path / manifest).write_text(torn)
+            with pytest.raises(FalsifyError, match="does not say what the rows beside it were asked for"):
+                fa.audit_mteb(str(tree / "results"), resume=True, **options)
+
+
+def test_places_that_cannot_grow(tree: Path, tmp_path: Path) -> None:
+    with pytest.raises(FalsifyError, match="lies in the tree that is audited"):
+        audit(tree, output=str(tree / "results" / "out"))
+    (tmp_path / "null.jsonl").symlink_to("/dev/null")
+    with pytest.raises(FalsifyError, match="is no file that could grow"):
+        audit(tree, output=str(tmp_path / "null.jsonl"))
+    (tmp_path / "file").touch()
+    with pytest.raises(FalsifyError, match="cannot be made"):
+        audit(tree, output=str(tmp_path / "file" / "out"))
+    with pytest.raises(FalsifyError, match="cannot be written: No such file or directory"):
+        audit(tree, output=str(tmp_path / "none" / "x.jsonl"))
+
+
+def test_a_process_that_is_killed_is_an_error_that_says_so(tree: Path) -> None:
+    class Deadly(Memory):
+        pack = staticmethod(lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+
+    found = find(str(tree / "results"))
+    with pytest.raises(FalsifyError, match=r"--jobs: a worker was killed.*--resume"):
+        work(found, Context(Statistics()), Deadly(), jobs=2, batch=BATCH)
+
+
+def test_workers_have_to_see_the_files(tmp_path: Path) -> None:
+    task = _Task(pickle.dumps((str(tmp_path / "none"), Context(Statistics()))), Memory.pack)
+    with pytest.raises(FalsifyError, match="a worker sees no"):
+        task((0, ["a.json"], None))
+
+
 def test_a_batch_without_numbers_has_the_same_columns() -> None:
     names = ["model", "score", "floor", "queries", "doubts"]
     empty, full = dict.fromkeys(names), {"model": "m", "score": 0.5, "floor": [0.1, 0.2], "queries": 5, "doubts": ["x"]}
@@ -166,7 +215,9 @@ def test_a_scheduler_that_is_not_there(tree: Path) -> None:
         audit(tree, cluster="tcp://127.0.0.1:9")
 
 
-def test_a_dask_cluster_that_loses_a_worker(tree: Path, expected: list[Any], tmp_path: Path) -> None:
+def test_a_dask_cluster_that_loses_a_worker(
+    tree: Path, expected: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A scheduler and two workers of its own; one worker is killed while it works."""
     pytest.importorskip("distributed")
     address, env = tmp_path / "scheduler.json", {**os.environ, "DASK_DISTRIBUTED__DASHBOARD__LINK": ""}
@@ -180,15 +231,18 @@ def test_a_dask_cluster_that_loses_a_worker(tree: Path, expected: list[Any], tmp
             time.sleep(0.1)
         worker = ["distributed.cli.dask_worker", "--scheduler-file", str(address), "--no-dashboard", "--nworkers", "1"]
         worker += ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
-        started += [subprocess.Popen([*python, *worker], **quiet) for _ in range(2)]
+        started += [subprocess.Popen([*python, *worker], cwd=tmp_path, **quiet) for _ in range(2)]
         where = json.loads(address.read_text())["address"]
 
         def lose(_stage: str, done: int, _total: int) -> None:
-            if done == 2:
+            if done == 2 * BATCH:
                 started[1].kill()
 
-        report = audit(tree, output=str(tmp_path / "parts"), cluster=where, progress=lose)
+        monkeypatch.chdir(tree)  # which is not where the workers are
+        options = {"stats": "stats.jsonl", "batch": BATCH, "cluster": where}
+        report = fa.audit_mteb("results", output=str(tmp_path / "parts"), progress=lose, **options)
         assert report.rows() == expected
+        assert started[1].poll() is not None
     finally:
         for process in started[::-1]:
             process.kill()
