@@ -16,10 +16,10 @@ PAIRS = 500  # rows of the table of pairs; with more of them it is in the JSON a
 
 def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
     """The page's title, and what its body holds."""
-    _, (head, main, *rest) = html_gate.content(report["gate"])
     soft = [el("p", text, class_="soft") for text in legend(report)]
     section = el("section", el("h2", "Side by side"), _table(report), soft, _pairs(report))
-    return f"{len(report['runs'])} runs compared", [head, section, main, *rest]
+    _, body = html_gate.content(report["gate"], first=section)
+    return f"{len(report['runs'])} runs compared", body
 
 
 def _table(report: Mapping[str, Any]) -> Markup:

@@ -72,8 +72,8 @@ def figure(name: str, result: Mapping[str, Any], options: Mapping[str, Any]) -> 
     title = f"{result['run']}, {result['measure']}: score, floor, ceiling and the gap to each null"
     caption = (
         f"{result['measure']}. Bars: the score. Red: what each null scores. Grey: the first {tau:g} above the null, "
-        "which the bar needs to leave behind. Black: where the score would lie with other queries, which needs to "
-        "stay right of the red line."
+        "which the bar needs to leave behind. Lines below: where the score would lie with other queries; the thin one "
+        "needs to stay right of the red line."
     )
     return el("figure", picture.svg(name, title, " ".join(said)), el("figcaption", caption))
 

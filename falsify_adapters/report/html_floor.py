@@ -169,7 +169,7 @@ def _noise(name: str, row: Mapping[str, Any], options: Mapping[str, Any]) -> Mar
     described = f"Floor {short(floor)}, measured noise {short(check['measured'])}, {fits}."
     caption = [
         f"Dot: the measured noise, {'mean of ' if check['seeds'] > 1 else ''}{count(check['seeds'], 'noise run')}"
-        f"{', each a ring' if len(runs) > 1 else ''}. Black line: the floor; grey: one sd of such a mean around it."
+        f"{', each a ring' if len(runs) > 1 else ''}. Red line: the floor; grey: one sd of such a mean around it."
     ]
     if around is not None:
         caption.append(f"Thin line: {level} interval.")

@@ -26,8 +26,8 @@ from falsify_adapters.report.safe import count, interval, number, p_value
 from falsify_adapters.report.text import shown_verdict
 
 
-def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
-    """The page's title, and what its body holds."""
+def content(report: Mapping[str, Any], first: Child = None) -> tuple[str, list[Child]]:
+    """The page's title, and what its body holds. first: what stands before the rows."""
     results, options = report["results"], report["settings"]
     verdicts = [result["verdict"] for result in results]
     overall = next((word for word in ("FAIL", "UNDER-NS") if word in verdicts), "PASS")
@@ -40,6 +40,7 @@ def content(report: Mapping[str, Any]) -> tuple[str, list[Child]]:
         el("header", el("h1", "Four-null gate: ", verdict(overall)), _head(report, verdicts)),
         el(
             "main",
+            first,
             _summary(results, options, notes) if len(results) > 1 else None,
             join((_section(n, r, options, notes, names[r["run"]], alone) for n, r in enumerate(results, 1)), "\n"),
             _legend(options),
@@ -220,10 +221,10 @@ def _legend(options: Mapping[str, Any]) -> Markup:
         ([_box("gap open")], "dashed: too few queries to tell"),
         ([_box("gap toothless")], "dotted: a null that no order could fail here; it is left out of the verdict"),
         ([_box("zone")], f"grey: from the null to tau = {tau} above it, where the bar has to reach"),
-        ([_rule("ci95")], "thick black line: 95 % interval of the gap, laid off from what the null expects"),
+        ([_rule("ci95")], "thick line below a bar: 95 % interval of the gap, laid off from what the null expects"),
         (
             [_rule("ci")],
-            f"thin black line: the {level:g} % interval, which decides: it has to stay right of the red line. Where "
+            f"thin line: the {level:g} % interval, which decides: it has to stay right of the red line. Where "
             "it reaches from the red line across the grey, the queries are too few",
         ),
         ([_rule("ties")], "the scores that any order of tied documents could give"),
