@@ -49,6 +49,12 @@ class FloorReport:
         """Plain data, numbers unrounded."""
         return dict(self.data)
 
+    def plot(self) -> Any:
+        """Floor, noise, score and ceiling of all measures as a matplotlib figure (extra `plot`)."""
+        from falsify_adapters.report.plot_floor import plot_floor
+
+        return plot_floor(self.data)
+
     def save(self, path: str | Path) -> None:
         """Write the report in the format of the file's ending: .html, .json, .csv, .md, ... Raises OptionError."""
         from falsify_adapters.save_report import save

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from falsify_adapters.errors import NotInstalledError
@@ -23,9 +23,7 @@ def plot_gate(report: Mapping[str, Any]) -> Any:
     The figure belongs to no window: save it with `figure.savefig`. Raises NotInstalledError without matplotlib.
     """
     results = report["results"]
-    heights = [HEAD + ROW * (len(result["nulls"]) + _ties(result)) for result in results]
-    figure = _figure(sum(heights))
-    panels = figure.subplots(len(results), 1, squeeze=False, height_ratios=heights)[:, 0]
+    figure, panels = strip([len(result["nulls"]) + _ties(result) for result in results])
     for axes, result in zip(panels, results, strict=True):
         _panel(axes, result, report["settings"])
     _legend(figure, report["settings"])
@@ -43,13 +41,17 @@ def plot_result(result: Mapping[str, Any], settings: Mapping[str, Any], axes: An
     if axes is not None:
         _panel(axes, result, settings)
         return axes.get_figure()
-    figure = _figure(HEAD + ROW * (len(result["nulls"]) + _ties(result)))
-    _panel(figure.subplots(), result, settings)
+    figure, (panel,) = strip([len(result["nulls"]) + _ties(result)])
+    _panel(panel, result, settings)
     _legend(figure, settings)
     return figure
 
 
-def _figure(height: float) -> Any:
+def strip(rows: Sequence[int]) -> tuple[Any, Sequence[Any]]:
+    """A figure of no window, and its panels, one below the other, each with so many rows.
+
+    Raises NotInstalledError without matplotlib.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -57,9 +59,27 @@ def _figure(height: float) -> Any:
         raise NotInstalledError(
             "plots need the package matplotlib", mend="pip install 'falsify-adapters[plot]', or save the HTML page."
         ) from None
-    figure = Figure(figsize=(WIDTH, height + FOOT), layout="constrained")
+    heights = [HEAD + ROW * n for n in rows]
+    figure = Figure(figsize=(WIDTH, sum(heights) + FOOT), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure
+    return figure, figure.subplots(len(rows), 1, squeeze=False, height_ratios=heights)[:, 0].tolist()
+
+
+def stripped(axes: Any, names: Sequence[str], label: str, title: str) -> None:
+    """The rows' names at the left, from the top; what is measured below; no frame."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(labelsize=8, left=False)
+    axes.tick_params(axis="y", labelsize=7)
+    axes.set_xlabel(label, fontsize=8)
+    axes.set_title(title, fontsize=9, loc="left")
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+
+
+def plain(text: str) -> str:
+    """Text in which a dollar begins no mathematics."""
+    return text.replace("$", r"\$")
 
 
 def _legend(figure: Any, settings: Mapping[str, Any]) -> None:
@@ -102,7 +122,7 @@ def _panel(axes: Any, result: Mapping[str, Any], settings: Mapping[str, Any]) ->
                 axes.plot(
                     ends, [at + 0.4] * 2, color="black", linewidth=width, solid_capstyle="butt", zorder=4, gid=part
                 )
-        names.append(f"{_plain(key)}  {number(null['delta'], 3)}\n{WORDS[kind]}")
+        names.append(f"{plain(key)}  {number(null['delta'], 3)}\n{WORDS[kind]}")
     if _ties(result):
         axes.plot(
             result["tie_span"],
@@ -119,21 +139,6 @@ def _panel(axes: Any, result: Mapping[str, Any], settings: Mapping[str, Any]) ->
     for value in (result["floor"], ceiling if whole else None):
         if value is not None:
             axes.axvline(value, color="0.4", linewidth=0.9, linestyle=":", zorder=0)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(low, high + 0.01 * (high - low))
-    axes.tick_params(labelsize=8, left=False)
-    axes.tick_params(axis="y", labelsize=7)
-    axes.set_xlabel(_plain(result["measure"]), fontsize=8)
-    axes.set_title(
-        f"{_plain(result['run'])}, {_plain(result['measure'])}: {number(score)}, {result['verdict']}",
-        fontsize=9,
-        loc="left",
-    )
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-
-
-def _plain(text: str) -> str:
-    """Text in which a dollar begins no mathematics."""
-    return text.replace("$", r"\$")
+    run, measure = plain(result["run"]), plain(result["measure"])
+    stripped(axes, names, measure, f"{run}, {measure}: {number(score)}, {result['verdict']}")

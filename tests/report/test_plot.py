@@ -6,6 +6,7 @@ import io
 import sys
 from typing import Any
 
+import made_floors
 import matplotlib
 import pytest
 from made_reports import cheat, good, report, small
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 
 import falsify_adapters as fa
 from falsify_adapters.errors import NotInstalledError
+from falsify_adapters.report.floor_data import FloorReport
 from falsify_adapters.report.plot import RED, plot_gate
 
 GATE = report(good(), cheat(), small())
@@ -93,3 +95,28 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(NotInstalledError, match=r"pip install 'falsify-adapters\[plot\]'"):
         plot_gate(GATE)
+
+
+def test_a_floor_report_draws_itself() -> None:
+    checked = made_floors.good(check1=made_floors.check1(per_run=[0.0211, 0.0239], seeds=2))
+    made = FloorReport(made_floors.report(checked, made_floors.units_bug(), made_floors.row("P@10")))
+    figure = made.plot()
+    for axes, result in zip(figure.axes, made.data["results"], strict=True):
+        parts = {part.get_gid(): part for part in [*axes.lines, *axes.patches]}
+        assert parts["floor"].get_xdata()[0] == result["expected"]
+        assert ("noise" in parts) == (result["check1"] is not None)
+        assert ("score" in parts) == (result["check2"] is not None)
+        if (one := result["check1"]) is not None:
+            assert list(parts["noise"].get_xdata()) == [one["measured"]]
+            assert list(parts["runs"].get_xdata()) == list(one["per_run"] or ())
+            assert parts["sd"].get_width() == pytest.approx(2 * result["sd"] / one["seeds"] ** 0.5)
+        if (two := result["check2"]) is not None:
+            assert list(parts["score"].get_xdata()) == [two["score"]]
+            assert parts["least"].get_width() == pytest.approx(2 * (two["noise"] or two["floor"]))
+    figure.savefig(io.BytesIO(), format="svg")
+
+
+def test_a_floor_of_nothing_is_drawn() -> None:
+    figure = FloorReport(made_floors.report(made_floors.row("P@10", expected=0.0, sd=0.0))).plot()
+    assert figure.axes[0].get_xscale() == "linear"
+    figure.savefig(io.BytesIO(), format="png")
