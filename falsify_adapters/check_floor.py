@@ -120,7 +120,14 @@ def floor(
                 raise MeasureError(f"{m} has no formula that --simulate could check", legal=", ".join(KERNEL_FAMILIES))
         urn = urn_of(taken, pool, chunks, mapping, registry, drop_self=drop_self)
         trial = harness.simulate(
-            taken.entrants[0].coded, urn, bench, runs=simulate, depth=depth, drop_self=drop_self, say=say
+            taken.entrants[0].coded,
+            urn,
+            bench,
+            runs=simulate,
+            depth=depth,
+            max_docs=max_docs,
+            drop_self=drop_self,
+            say=say,
         )
         checked = [harness.harness(p.measure, p.backend, p.traits, trial, check_alpha) for p in plans if p is not None]
     if bench.chunks is not None and not sizes:

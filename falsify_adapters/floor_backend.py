@@ -12,13 +12,15 @@ from falsify_adapters.core import nulls, orders
 from falsify_adapters.core.cross import Grade
 from falsify_adapters.core.gate import own_values
 from falsify_adapters.errors import MeasureError, OptionError
-from falsify_adapters.grading import DOCUMENTS, FEWEST, backend_grade
+from falsify_adapters.grading import FEWEST, backend_grade
 from falsify_adapters.judging import Plan
 from falsify_adapters.model import Floats, Judgments
 from falsify_adapters.noise_checks import DRAWS, MEANS, Bench, Floor
 from falsify_adapters.pool import Entrant
 
-MOST = 50_000_000  # documents of one random run: beyond it a backend has no memory for the lists
+DOCUMENTS = 12_000_000  # handed to a backend for one floor, about: some five seconds of trec_eval
+ROUNDING = 1e-12
+MOST = 3_000_000  # in one random run, FEWEST of which have to be graded: half a minute
 
 
 def floor_of(plan: Plan, bench: Bench) -> Floor:
@@ -36,7 +38,8 @@ def floor_of(plan: Plan, bench: Bench) -> Floor:
             f"{measure} is graded by {plan.backend.name}, and random lists over the whole pool hold "
             f"{int(shown.sum())} documents",
             where="--depth",
-            legal=f"a depth of {MOST // len(depth)} or less",
+            legal=f"{MOST} or fewer in one random run",
+            mend=f"Give --depth {max(MOST // len(depth), 1)}, or a measure with a cutoff.",
         )
     grade = _grade(plan, judgments)
     draws = int(np.clip(DOCUMENTS // max(int(shown.sum()), 1), FEWEST, DRAWS))
@@ -45,7 +48,8 @@ def floor_of(plan: Plan, bench: Bench) -> Floor:
     exact = plan.spec is not None and plan.spec.floor is not None
     if plan.spec is not None and exact:
         mean = by_spec(plan.spec, measure, judgments, pool, depth)
-    sd = float(means.std(ddof=1))
+    # Set measures of the whole pool are the same in any order, up to the backend's rounding.
+    sd = float(means.std(ddof=1)) if np.ptp(means) > ROUNDING else 0.0
     limit = np.minimum(pool.size, depth.max(initial=0))
     everyone = np.arange(judgments.n_queries, dtype=np.int64)
     ceiling = float(grade(orders.ideal_hits(measure, judgments, pool.inside, limit), everyone, limit).mean())

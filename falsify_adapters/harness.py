@@ -13,6 +13,7 @@ from numpy.random import Generator
 from falsify_adapters.core import noise
 from falsify_adapters.core.gate import kernel_grade, own_values
 from falsify_adapters.core.lattice import ROUND_OFF
+from falsify_adapters.errors import OptionError
 from falsify_adapters.grading import backend_grade
 from falsify_adapters.harness_ids import Urn, chunk_counts, faults, holds_queries
 from falsify_adapters.model import Floats, Ints, Lists, Run, Source
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from falsify_adapters.model import Backend
 
 DEPTH = 1000  # ids retrieved per query, where nothing else is said
+MOST = 10_000_000  # ids in one simulated run: about 2 GB and ten seconds
 NAME = "<simulated run>"
 
 
@@ -49,19 +51,30 @@ def simulate(
     *,
     runs: int,
     depth: int | None = None,
+    max_docs: int | None = None,
     drop_self: bool = False,
     say: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Trial:
     """`runs` random runs: for each query `depth` ids (1000, or all where there are fewer), drawn uniformly without
-    replacement, with random scores, ranked as any run is. The seed is the bench's."""
+    replacement, with random scores, ranked as any run is. The seed is the bench's.
+
+    max_docs: at most so many documents a query are evaluated. What a run costs is its ids, however large the pool is.
+    Raises OptionError where a run would hold more than MOST ids, and for max_docs where ids are chunks.
+    """
+    if max_docs is not None and urn.units is not None:
+        raise OptionError(
+            "lists of so many documents are cut after chunks were mapped, and simulated lists are drawn in chunks",
+            where="-M", legal="--depth K, which counts chunks", mend="Leave -M out.",
+        )  # fmt: skip
     largest = int(urn.size.max(initial=1))
-    depth = min(DEPTH if depth is None else depth, largest)
+    depth = min(DEPTH if depth is None else depth, max_docs or largest, largest)
     at = _at_depth(bench, depth)
     rng = np.random.default_rng(np.random.SeedSequence(bench.seed).spawn(1)[0])
     judged = np.flatnonzero(urn.docs.is_in(coded.docs.implode()).to_numpy())
     # One more is drawn where a query's own document will be dropped, so that `depth` are left.
     extra = int(drop_self and urn.units is None)
     drawn = np.minimum(depth + extra, urn.size)
+    _affordable(drawn)
     wanted = np.minimum(depth, urn.size - extra * holds_queries(urn, coded))
     lists: list[Lists] = []
     short = 0
@@ -77,6 +90,19 @@ def simulate(
     say("simulating", runs, runs)
     wrong = f"ranking: {short} lists of {runs * len(urn.size)} are not as long as what was drawn for them."
     return Trial(coded, urn, at, depth, tuple(lists), (wrong,) if short else (), drop_self)
+
+
+def _affordable(drawn: Ints) -> None:
+    total = int(drawn.sum())
+    if total <= MOST:
+        return
+    cures = [f"--depth {MOST // len(drawn)}"] if len(drawn) <= MOST else []
+    cures += ["fewer queries (--queries-file)"] if len(drawn) > 1 else []
+    raise OptionError(
+        f"lists of {int(drawn.max())} ids a query make {total} ids in one simulated run",
+        where="--simulate", legal=f"{MOST} ids or fewer",
+        mend=f"Give {' or '.join(cures)}. The size of the pool costs nothing.",
+    )  # fmt: skip
 
 
 def _at_depth(bench: Bench, depth: int) -> Bench:

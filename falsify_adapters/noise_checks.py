@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from falsify_adapters.core import floors, noise, orders
-from falsify_adapters.core.chunk_draws import simulate
+from falsify_adapters.core.chunk_draws import draws_within, simulate
 from falsify_adapters.core.chunk_null import ChunkPool, exact_floor
 from falsify_adapters.core.gate import kernel_grade, own_values
 from falsify_adapters.core.noise_laws import noise_kinds
@@ -18,8 +18,7 @@ from falsify_adapters.measures import Measure
 from falsify_adapters.model import Floats, Ints, Judgments, Pool
 from falsify_adapters.pool import Entrant
 
-DRAWS = 1000  # random rankings of chunks for a measure with a cutoff
-DEEP_DRAWS = 200  # and for one without, where each costs forty times as much
+DRAWS = 1000  # random rankings, at most
 MEANS = 20_000  # means of several runs, drawn again from those
 
 
@@ -68,7 +67,7 @@ def floor_of(measure: Measure, bench: Bench) -> Floor:
             sd = kinds.law(kinds.at(1.0), 1).sd
         return Floor(uniform, float(uniform.mean()), 0.0, sd, "exact", None, ceiling, None)
     chunks, there = bench.chunks, bench.depth > 0
-    n_draws = DEEP_DRAWS if measure.cutoff is None else DRAWS
+    n_draws = draws_within(measure, judgments.n_queries, chunks.chunks, chunks.depth)
     drawn, draws = simulate(measure, judgments, chunks.chunks, chunks.weight, chunks.depth, n_draws, _rng(bench), grade)
     exact = exact_floor(measure, judgments, chunks)
     per_query = np.where(there, drawn if exact is None else exact, 0.0)

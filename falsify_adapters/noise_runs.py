@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ def write_noise(
         if value < 1:
             raise OptionError(f"{value} is not legal", where=f"--{name}", legal="1 or more")
     option = "--pool" if chunks is None else "--chunks"
+    _is_a_file(str(pool or chunks), option)
     found = read_ids(str(pool or chunks), option=option, legal="a file of ids, one a line or JSON Lines")
     ids = np.array(sorted(set(found)), dtype=object)
     coded = code_qrels(read_qrels(qrels))
@@ -57,6 +59,19 @@ def write_noise(
         return [_write(folder, n, ids, names, min(depth, len(ids))) for n in range(seed, seed + seeds)]
     except OSError as error:
         raise OptionError(f"cannot be written: {error.strerror or error}", where=str(output)) from None
+
+
+def _is_a_file(path: str, option: str) -> None:
+    """Raises OptionError for the pools of other commands, which have no ids of one collection in them."""
+    number = re.fullmatch(r"[+-]?[0-9][0-9_,.eE+-]*", path)
+    if not (number or re.match(r"(observed|run)$|(candidates|ir_datasets):.", path)) or Path(path).exists():
+        return
+    raise OptionError(
+        f"{path!r} is a pool without a file of ids" if not number else f"the number {path} has no ids",
+        where=option,
+        legal="a file of ids, one a line or JSON Lines",
+        mend="Write the ids of the collection to a file. `falsify-adapters floor --simulate` makes runs for any pool.",
+    )
 
 
 def _write(folder: Path, seed: int, ids: Any, queries: Sequence[str], depth: int) -> Path:

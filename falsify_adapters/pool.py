@@ -45,12 +45,13 @@ def resolve(
 ) -> list[Pool]:
     """The pool of each run. Raises OptionError or InputError where it is smaller than what was seen.
 
-    spec: a number; "observed": the distinct documents of the qrels and of all runs; "run": each query's own list;
-    "NAME:ARGUMENT": what the source of that name says (candidates:FILE, a candidate list per query); or a file of
-    document ids, one a line. drop_self: documents that are their own query were dropped, and are in no pool of that
-    query either. sources: pool sources by name, loaded when called.
+    spec: a whole number, in any spelling of it (1e6, 1_000_000, "1,000,000"); "observed": the distinct documents of
+    the qrels and of all runs; "run": each query's own list; "NAME:ARGUMENT": what the source of that name says
+    (candidates:FILE, a candidate list per query); or a file of document ids, one a line. drop_self: documents that are
+    their own query were dropped, and are in no pool of that query either. sources: pool sources by name, loaded when
+    called.
     """
-    if isinstance(spec, bool) or not isinstance(spec, (int, np.integer, str, PathLike)):
+    if isinstance(spec, bool) or not isinstance(spec, (int, float, np.integer, str, PathLike)):
         raise OptionError(f"{repr(spec)[:80]} is no pool", where="--pool", legal=LEGAL)
     text = str(spec).strip()
     if re.fullmatch(r"[+-]?([0-9]+(_[0-9]+)*|[0-9]{1,3}(,[0-9]{3})+)", text):

@@ -18,6 +18,7 @@ from falsify_adapters.textfile import lines
 
 QUERY_KEYS = ("query_id", "query-id", "qid", "q_id", "query")
 CANDIDATE_KEYS = ("candidates", "docs", "documents", "doc_ids", "top_ranked")
+CANDIDATES = ", or name the file as --pool candidates:FILE where each query has a list of its own."
 ID_KEYS = ("_id", "id", "doc_id", "docid", "docno", "pid")
 
 
@@ -29,12 +30,20 @@ def read_ids(path: str, *, option: str = "--pool", legal: str = LEGAL) -> list[s
     found: list[str] = []
     for number, line in lines(path, option=option, legal=legal):
         if line.startswith("{"):
-            found.append(_id_of_object(line, path, number))
+            record = _object(line, path, number)
+            lists = any(key in record for key in CANDIDATE_KEYS) and not any(key in record for key in ID_KEYS)
+            if lists and legal == LEGAL:
+                raise InputError(
+                    "a query with its candidates", where=path, line=number, legal="one document id a line",
+                    mend="Name the file as --pool candidates:FILE: each query then has a pool of its own.",
+                )  # fmt: skip
+            found.append(_id_under(record, ID_KEYS, path, number))
             continue
         if " " in line or "\t" in line:
             raise InputError(
                 f"several fields in {line[:80]!r}", where=path, line=number,
-                legal="one document id a line, or JSON Lines", mend="Keep the column of ids only.",
+                legal="one document id a line, or JSON Lines",
+                mend="Keep the column of ids only" + (CANDIDATES if legal == LEGAL else "."),
             )  # fmt: skip
         found.append(line)
     if not found:
@@ -173,10 +182,6 @@ def _candidates_of_object(line: str, path: str, number: int) -> tuple[str, list[
         legal = f"a list of document ids under one of the keys {', '.join(CANDIDATE_KEYS)}"
         raise InputError(f"no candidates of query {query!r}", where=path, line=number, legal=legal)
     return query, [_id(doc, str(key), path, number) for doc in docs]
-
-
-def _id_of_object(line: str, path: str, number: int) -> str:
-    return _id_under(_object(line, path, number), ID_KEYS, path, number)
 
 
 def _object(line: str, path: str, number: int) -> dict[str, Any]:

@@ -201,6 +201,71 @@ def test_noise_hands_on_its_options_and_lists_what_it_wrote(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("alpha", ["0.9999", "1", "-1", "nan", "0.51"])
+def test_the_level_of_the_checks_is_at_most_one_half(
+    library: Library, capsys: pytest.CaptureFixture[str], alpha: str
+) -> None:
+    assert cli.run(["floor", "q", "--check-alpha", alpha]) == 2
+    assert f"{alpha} is out of range. Legal: a number from 1e-06 to 0.5" in capsys.readouterr().err
+    assert library.given == ()
+
+
+@pytest.mark.parametrize("option", ["--pool", "--chunks"])
+@pytest.mark.parametrize(
+    "pool", ["3204", "1e6", "1,000", "observed", "run", "candidates:c.txt", "ir_datasets:cranfield"]
+)
+def test_noise_takes_ids_and_says_so(
+    qrels: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, pool: str
+) -> None:
+    assert cli.run(["noise", qrels, option, pool, "-o", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert f"{option}: " in said
+    assert "Legal: a file of ids, one a line or JSON Lines. Write the ids" in said
+    assert "observed, run" not in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_may_have_a_number_for_a_name(
+    qrels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("3204").write_text("a\nb\n", encoding="utf-8")
+    assert cli.run(["noise", qrels, "--pool", "3204", "--seeds", "1"]) == 0
+    assert capsys.readouterr().out.endswith("noise-seed0.run\n")
+
+
+@pytest.mark.parametrize("more", [[], ["--measured", "RR@10=0.02"]])
+def test_lists_as_pools_need_lists(qrels: str, capsys: pytest.CaptureFixture[str], more: list[str]) -> None:
+    assert cli.run(["floor", qrels, "--pool", "run", *more]) == 2
+    assert "there is no run. Legal: a number, observed, candidates:FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--measured", "--score"])
+@pytest.mark.parametrize("again", ["RR@10=0.02", "MRR@10=0.03", "rr@10=0.02"])
+def test_a_measure_is_given_once(qrels: str, capsys: pytest.CaptureFixture[str], option: str, again: str) -> None:
+    assert cli.run(["floor", qrels, "--pool", "90", option, "RR@10=0.02", option, again]) == 2
+    assert f"{option}: RR@10 is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "open_by"),
+    [
+        *(("0.01", 0.005), ("1e-2", 0.005), ("1E-02", 0.005), (".01", 0.005), ("0.010", 0.0005), ("10e-3", 0.0005)),
+        ("0.0100", 0.00005),
+        *(("0.0", 0.05), ("1.0", 0.05), ("0", 0.0), ("1", 0.0), ("1.", 0.0)),
+    ],
+)
+def test_what_a_typed_value_leaves_open(
+    qrels: str, capsys: pytest.CaptureFixture[str], value: str, open_by: float
+) -> None:
+    cli.run(["floor", qrels, "--pool", "90", "--measured", f"RR@10={value}", "--format", "json"])
+    check = json.loads(capsys.readouterr().out)["results"][0]["check1"]
+    assert check["measured"] == float(value)
+    assert check["rounding"] == pytest.approx(open_by)
+    cli.run(["floor", qrels, "--pool", "90", "--measured", f"RR@10={value}"])
+    assert ("as typed" in capsys.readouterr().out) == (open_by > 0.01 * 0.0326)  # 1 % of the floor
+
+
 @pytest.fixture
 def qrels(tmp_path: Path) -> str:
     """28 queries, one gold document each."""

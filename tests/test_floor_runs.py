@@ -233,7 +233,8 @@ def test_what_a_simulated_floor_cannot_tell_is_refused(registry: Any, chunk_file
         ({"measured": 0.1, "candidates": {"files": 9}}, "cannot be told apart"),
         ({"simulate": 3}, "no formula that --simulate could check"),
         ({"unit_sep": "#", "chunks": chunk_file, "pool": "observed"}, "no kernel, and floors over chunks"),
-        ({"pool": 10**9, "depth": 10**9, "measures": "AnyHit@100000000"}, "a depth of"),
+        ({"pool": 10**9, "depth": 10**9, "measures": "AnyHit@100000000"}, "Give --depth [0-9]+, or a measure with a"),
+        ({"pool": 10**7, "measures": "AnyHit@1000000"}, "or a measure with a cutoff"),
     ):
         with pytest.raises(FalsifyError, match=words):
             fa.floor(QRELS, **{"measures": "AnyHit@10", "registry": registry, "pool": N, **options})

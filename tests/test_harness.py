@@ -286,6 +286,29 @@ def test_invented_documents_cost_nothing() -> None:
     assert not trial.faults
 
 
+def test_a_run_that_would_fill_the_memory_is_refused_with_a_depth_that_is_not() -> None:
+    """The size of the pool costs nothing; ten million ids in a run are the limit, for one query or three."""
+    wide = {f"q{n}": {f"d{n}": 1} for n in range(3)}
+    with pytest.raises(
+        OptionError, match=r"lists of 100000000 ids a query make 300000000 .* Give --depth 3333333 or fewer queries"
+    ):
+        checks("AP", wide, pool=10**9, depth=10**8, simulate=2)
+    with pytest.raises(OptionError, match=r"Give --depth 10000000\. The size"):
+        checks("AP", {"q": {"d": 1}}, pool=10**15, depth=10**9, simulate=2)
+    assert checks("AP", wide, pool=10**15, depth=1000, simulate=2)["AP"]["depth"] == 1000
+
+
+def test_documents_evaluated_at_most_cut_simulated_lists(files: Path) -> None:
+    """-M is the depth of lists of documents, and no depth of lists of chunks."""
+    whole, cut = (checks("R@10", pool=40, max_docs=m)["R@10"] for m in (None, 4))
+    passes({"R@10": cut})
+    assert (whole["depth"], cut["depth"]) == (40, 4)
+    assert cut["expected"] == pytest.approx(0.4 * whole["expected"])
+    assert checks("R@10", pool=40, max_docs=9, depth=3)["R@10"]["depth"] == 3
+    with pytest.raises(OptionError, match=r"-M: .*--depth K, which counts chunks"):
+        checks("R@10", pool=str(files / "chunks.txt"), unit_sep="#", max_docs=4)
+
+
 def test_the_command_line(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qrels = files / "qrels.txt"
     qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, j in QRELS.items() for d, g in j.items()), encoding="utf-8")

@@ -53,7 +53,9 @@ def refused(kind: type[Exception], spec: object, **more: object) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("spec", [1200, np.int64(1200), "1200", " 1200 ", "1_200", "1,200", "+1200"])
+@pytest.mark.parametrize(
+    "spec", [1200, np.int64(1200), 1200.0, np.float64(1.2e3), "1200", " 1200 ", "1_200", "1,200", "+1200", "1.2e3"]
+)
 def test_a_number_in_any_spelling(spec: object) -> None:
     pool = pool_of(spec)
     assert pool.size.tolist() == [1200] * 3
@@ -93,12 +95,12 @@ def test_no_documents_are_no_pool(spec: object) -> None:
     assert "Legal: a whole number from 1 to" in refused(OptionError, spec)
 
 
-@pytest.mark.parametrize("spec", ["2.5", "12.5", "nan", "inf", "1e-3"])
-def test_a_pool_is_a_whole_number(spec: str) -> None:
+@pytest.mark.parametrize("spec", ["2.5", "12.5", "nan", "inf", "1e-3", 2.5, float("nan"), float("inf")])
+def test_a_pool_is_a_whole_number(spec: object) -> None:
     assert f"a pool of {spec} documents. Legal: a whole number" in refused(OptionError, spec)
 
 
-@pytest.mark.parametrize("spec", [None, 100.0, True, ["a"]])
+@pytest.mark.parametrize("spec", [None, True, ["a"]])
 def test_what_is_neither_number_nor_text_is_no_pool(spec: object) -> None:
     said = refused(OptionError, spec)
     assert f"{spec!r} is no pool" in said
@@ -359,3 +361,18 @@ def test_candidates_that_are_no_candidates(tmp_path: Path, line: str, words: str
     said = refused(InputError, f"candidates:{path}")
     assert words in said
     assert "line 2" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"query_id": "q1", "candidates": ["a"]}', "a query with its candidates"),
+        ("q1 a", "several fields in 'q1 a'"),
+    ],
+)
+def test_candidates_in_place_of_ids_are_told_apart(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "pool.jsonl"
+    path.write_text(f"# made\n{line}\n", encoding="utf-8")
+    said = refused(InputError, str(path))
+    assert f"{path}, line 2: {words}" in said
+    assert "--pool candidates:FILE" in said

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from oracle import Grade, score
 
 from falsify_adapters.core import draws, floors
+from falsify_adapters.core.chunk_draws import draws_within
 from falsify_adapters.core.chunk_floors import ChunkCounts, expectation, simulate
 from falsify_adapters.core.kernels import Hits, discount, evaluate, gold_stats
 from falsify_adapters.errors import InputError, MeasureError, OptionError
@@ -290,6 +291,33 @@ def test_draws_of_a_larger_collection() -> None:
 
 
 # --- contract --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("others", "n_draws"), [(2500, 200), (70_000, 200), (2500, 4000)])
+def test_draws_to_a_depth_in_chunks(others: int, n_draws: int) -> None:
+    """A document of as many chunks as all others have is among the first three chunks or not: small and large
+    collections, documents looked up or searched for."""
+    counts = ChunkCounts.of(np.array([others] + [1] * others))
+    gold = judge([[1]] * 10)
+    per_query, _ = simulate(
+        parse("Success@3"), gold, counts, np.full(10, others), 3, n_draws, np.random.default_rng(4),
+        grader(parse("Success@3"), gold),
+    )  # fmt: skip
+    p = 1 - math.comb(others, 3) / math.comb(2 * others, 3)
+    assert per_query.mean() == pytest.approx(p, abs=4.5 * math.sqrt(p * (1 - p) / (10 * n_draws)))
+
+
+def test_draws_are_as_many_as_their_length_allows() -> None:
+    counts = ChunkCounts.of(np.full(1000, 10))
+    for measure, n_queries, depth, wanted in (
+        ("RR@10", 225, 1000, 1000),
+        ("AP", 225, None, 200),
+        ("AP", 225, 10_000, 200),
+        ("AP", 52, 1000, 1000),
+        ("AP", 225, 1000, 421),
+        ("AP", 10_000, 1000, 200),
+    ):
+        assert draws_within(parse(measure), n_queries, counts, depth) == wanted
 
 
 def test_nothing_to_find_is_zero() -> None:
