@@ -522,7 +522,7 @@ def test_self_matches_dropped_from_list_and_pool() -> None:
         (OptionError, {"null_d": "labels"}, "--null-d: 'labels' is not legal"),
         (OptionError, {"pool": 0}, "--pool: a pool of 0 documents"),
         (OptionError, {"pool": 3}, "--pool: a pool of 3 documents is too small"),
-        (OptionError, {"pool": 100.0}, "--pool: 100.0 is no pool"),
+        (OptionError, {"pool": 100.5}, "--pool: a pool of 100.5 documents"),
         (MissingInputError, {"pool": "abc"}, "--pool: there is no file 'abc'"),
         (MeasureError, {"rel": 0}, "the relevance level is 0"),
         (MissingInputError, {"queries_file": "nowhere"}, "--queries-file: there is no file 'nowhere'"),
